@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from distributed import rpc
+
 from pipeline.cluster.errors import BadWorkerError, WorkerLostError, WorkerRefusedError
 from pipeline.cluster.peers import Credential
 
@@ -16,7 +17,8 @@ class Calls:
 
     def __init__(self, address: str, credential: Credential) -> None:
         self.address = address
-        self._rpc = rpc(address, timeout=10, connection_args=credential.security.get_connection_args("client"))
+        arguments = credential.security.get_connection_args("client")  # type: ignore[no-untyped-call]
+        self._rpc = rpc(address, timeout=10, connection_args=arguments)  # type: ignore[no-untyped-call]
 
     async def call(self, operation: str, timeout: float | None, /, **message: Any) -> dict[str, Any]:
         """What a worker answers. WorkerLostError; WorkerRefusedError with its reason; BadWorkerError."""
@@ -46,6 +48,6 @@ class Calls:
 
     async def close(self) -> None:
         """Close all connections to it."""
-        for comm in list(self._rpc.comms):
+        for comm in list[Any](self._rpc.comms):
             comm.abort()
-        await self._rpc.close_rpc()
+        await self._rpc.close_rpc()  # type: ignore[no-untyped-call]

@@ -6,7 +6,7 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Final, TypeVar

@@ -7,14 +7,15 @@ It is a worker of Dask with operations of this product, and without those by whi
 import asyncio
 import json
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
-import engine
 from distributed import Worker
-from distributed.comm import Comm
+from distributed.comm.core import Comm
+
+import engine
 from pipeline.cluster.commission import Commission
 from pipeline.cluster.duties import Duties
 from pipeline.cluster.errors import WorkerRefusedError

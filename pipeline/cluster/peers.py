@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from cryptography import x509
 from cryptography.x509.oid import NameOID
@@ -35,7 +35,7 @@ class Credential:
             for role in ("client", "worker", "scheduler")
             for part, name in (("cert", "certificate"), ("key", "key"))
         }
-        return Security(
+        return Security(  # type: ignore[no-untyped-call]
             require_encryption=True, tls_ca_file=self.authority, tls_min_version=ssl.TLSVersion.TLSv1_3, **mine
         )
 
@@ -69,7 +69,7 @@ def _check_dates(path: Path, certificate: x509.Certificate, now: datetime) -> No
     begins, ends = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     if now > ends:
         raise ClusterError(
-            f"{path}: its certificate expired on {ends:%Y-%m-%d}; `cloister cluster credential` on the head makes another"
+            f"{path}: its certificate expired on {ends:%Y-%m-%d}; `cloister cluster credential` makes another"
         )
     if now < begins:
         raise ClusterError(f"{path}: its certificate is valid from {begins:%Y-%m-%d %H:%M} UTC on; is the clock right?")

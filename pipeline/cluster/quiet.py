@@ -66,4 +66,4 @@ def without_tasks(server: Worker | Scheduler) -> None:
 
 def without_pickles() -> None:
     """Have this process refuse each message that is to be unpickled, for as long as it lives."""
-    messages.pickle = _Refuses
+    messages.pickle = _Refuses  # type: ignore[attr-defined, assignment]

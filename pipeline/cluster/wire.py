@@ -1,7 +1,7 @@
 """The messages between the head and its workers: JSON, and rows as Arrow. No code is ever made of them."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -24,7 +24,13 @@ def _member(failure: str | None, **facts: Any) -> Member:
 
 PROTOCOL: Final = 1
 """The number of this form of messages; head and worker must have the same."""
-_NESTED: Final = {"sections": Section, "hidden": Hidden, "images": Picture, "unseen": Unseen, "members": _member}
+_NESTED: Final[Mapping[str, Callable[..., Any]]] = {
+    "sections": Section,
+    "hidden": Hidden,
+    "images": Picture,
+    "unseen": Unseen,
+    "members": _member,
+}
 _HEADS: Final = ("document", "path", "parent", "size")
 """The columns that the head knows and a worker does not: of how a document came."""
 NAMELESS: Final = Arrival("", "", 0)
@@ -82,7 +88,7 @@ def _whole(parsed: Parsed) -> dict[str, Any]:
 
 
 def _parsed(message: Mapping[str, Any]) -> Parsed:
-    made = {name: tuple(value) if isinstance(value, list) else value for name, value in message.items()}
+    made: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in message.items()}
     for name, kind in _NESTED.items():
         made[name] = tuple(kind(**one) for one in made[name])
     return Parsed(**made)
@@ -94,12 +100,14 @@ def format_rows(rows: Sequence[Row]) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
-    return sink.getvalue().to_pybytes()
+    return bytes(sink.getvalue())
 
 
-def parse_rows(message: bytes, works: Sequence[Work]) -> list[Row]:
+def parse_rows(message: object, works: Sequence[Work]) -> list[Row]:
     """The rows of these documents, with the columns that the head knows. BadWorkerError for anything else: a worker may
     have been taken over."""
+    if not isinstance(message, bytes):
+        raise BadWorkerError("it answered with no rows")
     try:
         with pa.ipc.open_stream(pa.BufferReader(message)) as stream:
             table = stream.read_all()
