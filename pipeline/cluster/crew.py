@@ -195,7 +195,7 @@ class Crew:
             await self._lose(member, str(error))
             raise
         finally:
-            self._tasks.discard(asked)  # type: ignore[arg-type]
+            self._tasks.discard(asked)
 
     async def _lose(self, member: Member, why: str) -> None:
         if member.state == WORKING:

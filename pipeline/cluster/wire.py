@@ -25,6 +25,8 @@ def _member(failure: str | None, **facts: Any) -> Member:
 PROTOCOL: Final = 1
 """The number of this form of messages; head and worker must have the same."""
 _NESTED: Final[Mapping[str, Callable[..., Any]]] = {
+    "sections": Section, "hidden": Hidden, "images": Picture, "unseen": Unseen, "members": _member,
+}  # fmt: skip
     "sections": Section,
     "hidden": Hidden,
     "images": Picture,
