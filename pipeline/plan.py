@@ -105,6 +105,15 @@ class ModelRef:
 
 
 @dataclass(frozen=True)
+class Cluster:
+    """Other machines that work on a run: the address of the scheduler at which they are listed, and the file of the
+    credential with which this one speaks to them."""
+
+    scheduler: str
+    credential: Path
+
+
+@dataclass(frozen=True)
 class Retention:
     """How many days archived documents, and rows with their Markdown files, are kept; None: without end."""
 
@@ -182,6 +191,7 @@ class RunPlan:
     share_until: datetime | None = None
     requests: tuple[RunRequest, ...] = ()
     rerun: Rerun | None = None  # instead of what lies in the input folder, archived documents once more
+    cluster: Cluster | None = None  # who reads and answers besides this machine
     silence: Silence | None = None  # what holds this process away from networks
 
     @property

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -28,6 +28,15 @@ T = TypeVar("T")
 
 Pulse = Callable[[int, int], None]
 """Told how many of the batch's tokens are computed, of how many; what it raises ends the computing."""
+
+
+class Answers(Protocol):
+    """Answers documents, by whatever model and machine."""
+
+    def __call__(
+        self, items: Iterable[T], pulse: Pulse, *, review_hidden: bool = False
+    ) -> Iterator[list[tuple[T, Row | None]]]:
+        """Yield the items in order, in groups, as they are ready: a document with its row, anything else with None."""
 
 
 Compute = Callable[[Sequence[str]], Any]

@@ -16,14 +16,12 @@ from pipeline.cluster.errors import BadWorkerError, WorkerLostError, WorkerRefus
 from pipeline.cluster.roster import Member
 from pipeline.cluster.sharing import AT_A_TIME, DOCUMENTS, FIRST, Group, Piece, Sharing
 from pipeline.cluster.wire import format_works, parse_rows
-from pipeline.inbox.rows import Row, Work
+from pipeline.inbox.rows import MADE_BY, Row, Work
 
 CHARACTERS: Final = 64_000_000
 """Of texts that are under way, at most: the head's memory is bounded, however many workers there are."""
 _LOOK_SECONDS: Final = 0.05
 _HERE: Final = 8  # documents that the head answers at a time where it is alone, before it looks for workers again
-MADE_BY: Final = "made_by"
-"""The key of a row, beside its columns, under which the worker that made it stands."""
 
 T = TypeVar("T")
 

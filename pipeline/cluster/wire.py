@@ -27,12 +27,6 @@ PROTOCOL: Final = 1
 _NESTED: Final[Mapping[str, Callable[..., Any]]] = {
     "sections": Section, "hidden": Hidden, "images": Picture, "unseen": Unseen, "members": _member,
 }  # fmt: skip
-    "sections": Section,
-    "hidden": Hidden,
-    "images": Picture,
-    "unseen": Unseen,
-    "members": _member,
-}
 _HEADS: Final = ("document", "path", "parent", "size")
 """The columns that the head knows and a worker does not: of how a document came."""
 NAMELESS: Final = Arrival("", "", 0)

@@ -82,11 +82,11 @@ class Feed:
     def _begin(self, order: deque[Node], coming: Iterator[Source], threads: ThreadPoolExecutor) -> bool:
         """Start what there is room for, in order, at least the first; whether there is one."""
         held = 0
-        for place, node in enumerate(islice(order, _AHEAD_FILES)):
+        for place, node in enumerate(islice(order, max(_AHEAD_FILES, 2 * self.workers))):
             if node.outcome is None and (place == 0 or held <= AHEAD_BYTES):
                 self._start(node, threads, ahead=place > 0)
             held += node.weight()
-        while len(order) <= _AHEAD_FILES and (held <= AHEAD_BYTES or not order):
+        while len(order) <= max(_AHEAD_FILES, 2 * self.workers) and (held <= AHEAD_BYTES or not order):
             source = next(coming, None)
             if source is None:
                 break

@@ -1,7 +1,7 @@
 """The columns of a row that say what came in, and the row of a document that has no answer."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 from pipeline.document import Parsed
 from pipeline.errors import Failure
@@ -10,6 +10,8 @@ from pipeline.states import State
 from pipeline.text.language import language
 
 Row = dict[str, Any]
+MADE_BY: Final = "made_by"
+"""The key of a row, beside its columns, under which the worker of a cluster that made it stands."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from pipeline.inbox.intake import Arrival, staging_of
+from pipeline.inbox.rows import MADE_BY
 from pipeline.outbox.deletion import delete
 from pipeline.outbox.markdown import format_markdown
 from pipeline.outbox.outputs import Outputs
@@ -25,7 +26,7 @@ from pipeline.records.current import Last, RowKey, answers_copies, replaced
 from pipeline.records.entries import documents_at
 from pipeline.records.journal import Journal, Writable
 from pipeline.records.private import hide, openings_file, write_openings
-from pipeline.records.types import Deleted, Deletion, Document, MadeFile, Part, Placed, Record
+from pipeline.records.types import Deleted, Deletion, Document, MadeFile, Part, Placed, Record, Worker
 from pipeline.states import ANSWERED
 from pipeline.tasks import name_of
 
@@ -84,11 +85,11 @@ class Committer:
         look_before_part(self.plan, len(rows), table.nbytes)
         site, written = self.plan.site, salted(table) if self.plan.private else table
         sha256 = write_table(site.at_rest, staging / staged_name(name), written)
-        arrivals, made = [arrival for _, arrival in rows], table.to_pylist()
+        made = table.to_pylist()
         outputs = self.outputs.make(made, name) if self.outputs else {}
         documents = [
-            replace(self._document(row, arrival, name, i), outputs=outputs.get(i))
-            for i, (row, arrival) in enumerate(zip(made, arrivals, strict=True))
+            replace(self._document(row, arrival, name, i), outputs=outputs.get(i), **_by_worker(said, self.maker))
+            for i, (row, (said, arrival)) in enumerate(zip(made, rows, strict=True))
         ]
         hidden = self._hidden(documents, first)
         sync(staging, self.plan.archive, *site.key_folders)
@@ -152,6 +153,15 @@ class Committer:
         body = format_markdown(row, self.plan.job).encode()
         (self.plan.outbox / ".staging" / staged_name(name)).write_bytes(body)
         return MadeFile(name, hashlib.sha256(body).hexdigest())
+
+
+def _by_worker(row: Row, maker: Maker | None) -> dict[str, Any]:
+    """The members of a row's entry that tell of the machine that made it, where that was a worker of a cluster."""
+    by = row.get(MADE_BY)
+    if by is None or maker is None:
+        return {}
+    options = replace(maker.parse_options, isolation=by["isolation"])
+    return {"worker": Worker(by["worker"], by["host"]), "engine": by["engine"], "parse_options": options}
 
 
 def _tuple(values: list[Any] | None) -> tuple[Any, ...] | None:

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import engine
 from pipeline.inbox.decide import OVERTAKEN, Decisions, still_holds
 from pipeline.inbox.feed import Feed
 from pipeline.inbox.find import Found
 from pipeline.inbox.intake import Arrival
 from pipeline.inbox.order import Ended, ended_row
-from pipeline.inbox.reader import Reader, recognition
-from pipeline.inbox.reading import ReadHere
+from pipeline.inbox.reader import Reader
 from pipeline.inbox.rows import Work
 from pipeline.outbox.commit import Committer
 from pipeline.outbox.provenance import maker
@@ -49,11 +47,9 @@ def answer(opened: Opened, found: Found, ready: Ready | None, window: Window, ah
 
 def _answer_all(opened: Opened, ready: Ready, tally: Tally, window: Window, ahead: Ahead) -> None:
     plan, pool = opened.plan, ready.pool
-    tesseract, lacking = recognition(plan, pool, opened.observer)
-    opened.committer.maker = maker(plan, opened.job_digest, ready.model, pool.describe(), tesseract)
-    pages = pool.reader(tesseract) if tesseract else None
-    reader, decisions = Reader(plan, ReadHere(pool, pages), lacking, window), Decisions(plan, opened.history)
-    feed = Feed(plan, decisions, reader, engine.threads(), tally.expect)
+    opened.committer.maker = maker(plan, opened.job_digest, ready.model, pool.describe(), ready.tesseract)
+    reader, decisions = Reader(plan, ready.reading, ready.unread, window), Decisions(plan, opened.history)
+    feed = Feed(plan, decisions, reader, ready.readers, tally.expect)
     loop = _Loop(plan, opened.committer, opened.nightly, tally, opened.observer, window, ahead, opened.take_up)
     ahead.begin()
     with contextlib.suppress(_StoppedError):

@@ -6,17 +6,18 @@ from dataclasses import dataclass, replace
 
 import audit
 import engine
-from pipeline.answer.compute import Embedding
-from pipeline.answer.converse import Conversing
+from pipeline.answer.compute import Answers
 from pipeline.answer.models import Loaded, answerer, load_model
 from pipeline.inbox.find import Found, Stop
 from pipeline.inbox.parsers import isolation_of, open_parsers
+from pipeline.inbox.reader import recognition
+from pipeline.inbox.reading import ReadHere, Reading
 from pipeline.inbox.untaken import of_scan
 from pipeline.keep.holds import held_documents
 from pipeline.keep.retention import due
 from pipeline.outbox.provenance import started
 from pipeline.outbox.space import look_before_run
-from pipeline.parse import ParserPool
+from pipeline.parse import ParserPool, Tesseract
 from pipeline.plan import RunPlan
 from pipeline.records.settings import settings_records
 from pipeline.records.types import Isolation
@@ -26,11 +27,19 @@ from pipeline.stages.open import Opened
 
 @dataclass(frozen=True)
 class Ready:
-    """The means to answer documents: the parsers, the loaded model, and the task on it."""
+    """The means to answer documents: the parsers, what reads by them, the loaded model, and the task on it.
+
+    `tesseract` reads pictures of text; without it `unread` says why there is none. `readers`: documents that are read
+    at a time.
+    """
 
     pool: ParserPool
+    reading: Reading
+    tesseract: Tesseract | None
+    unread: str
     model: Loaded
-    answers: Embedding | Conversing
+    answers: Answers
+    readers: int
 
     def tokens(self, text: str) -> int:
         """The tokens of a text for the model."""
@@ -64,7 +73,7 @@ def begin(opened: Opened, found: Found, stop: Stop) -> Iterator[Begun]:
         if isolation and isolation.told:  # nobody should have to look for it that parsers are held by less
             observer.note("isolation of the parsers", limits=isolation.told)
         model = _loaded(plan, opened.model_sha256, observer, stop) if sources else None
-        ready = Ready(pool, model, replace(answerer(plan, model), timer=opened.timer)) if pool and model else None
+        ready = held.enter_context(_ready(opened, pool, model)) if pool and model else None
         is_empty = not (sources or opened.is_after_a_crash or plan.retry or plan.rerun)
         first = opened.committer.log.next_index
         _commit_first(opened, found, isolation, is_empty)
@@ -73,6 +82,22 @@ def begin(opened: Opened, found: Found, stop: Stop) -> Iterator[Begun]:
             _delete_by_rule(opened)
             look_before_run(plan, sources)  # what is deleted makes room
         yield Begun(ready, isolation, is_empty, first)
+
+
+@contextlib.contextmanager
+def _ready(opened: Opened, pool: ParserPool, model: Loaded) -> Iterator[Ready]:
+    """The means to answer documents, on this machine or on those of a cluster. MachineRefusedError."""
+    plan, observer = opened.plan, opened.observer
+    tesseract, unread = recognition(plan, pool, observer)
+    here = ReadHere(pool, pool.reader(tesseract) if tesseract else None)
+    answers = replace(answerer(plan, model), timer=opened.timer)
+    if plan.cluster is None:
+        yield Ready(pool, here, tesseract, unread, model, answers, engine.threads())
+        return
+    from pipeline.cluster.night import READERS, crewed  # Dask is loaded by those runs alone that need it
+
+    with crewed(plan, plan.cluster, opened.model_sha256, here, answers, tesseract, observer) as (there, on_all):
+        yield Ready(pool, there, tesseract, unread, model, on_all, READERS)
 
 
 def _commit_first(opened: Opened, found: Found, isolation: Isolation | None, is_empty: bool) -> None:

@@ -29,6 +29,14 @@ class ParseOptions:
     ocr: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A machine of a cluster, by the name of its worker and of itself."""
+
+    worker: str
+    host: str
+
+
 @kind("document", "a document's row, and everything that made it")
 class Document(Record):
     """The columns of a row that say what came in and how it ended; the sha256s of its text and result; the files made
@@ -38,6 +46,7 @@ class Document(Record):
     `path_bytes` is the path in base64 where it is no UTF-8. Of an entry that nothing opens, the hidden members are
     None, but for the path, which stays a commitment. `seconds`: what reading it and its share of the computing took.
 
+    `worker` is the machine of a cluster that read and answered it; without it that was the machine of the log.
     A row that a person decided has `review`, and no run: everything else that made it is as in the row that was seen.
     """
 
@@ -78,12 +87,15 @@ class Document(Record):
     parse_options: ParseOptions
     review: Reviewed | None = None
     seconds: float | None = None
+    worker: Worker | None = None
 
     def members(self) -> Json:
-        """The members beside type, run and job; `review` only where there is one, as in entries from before it."""
+        """The members beside type, run and job; `review` and `worker` only where there is one, as in entries from
+        before them."""
         members = Record.members(self)
-        if self.review is None:
-            del members["review"]
+        for name in ("review", "worker"):
+            if members[name] is None:
+                del members[name]
         return members
 
     @property
