@@ -20,7 +20,7 @@ from pipeline.cluster.commission import Commission
 from pipeline.cluster.duties import Duties
 from pipeline.cluster.errors import WorkerRefusedError
 from pipeline.cluster.identity import own_identity
-from pipeline.cluster.peers import HEAD, Credential, role_of
+from pipeline.cluster.peers import HEAD, role_of
 from pipeline.cluster.place import Place
 from pipeline.cluster.quiet import keep_quiet, without_pickles, without_tasks
 
@@ -33,9 +33,14 @@ class Hand:
     """The operations of a worker. Each is refused to whoever is not a head by his certificate."""
 
     def __init__(self, name: str, duties: Duties) -> None:
-        self._name, self._duties = name, duties
+        self.name, self._duties = name, duties
         self._readers = ThreadPoolExecutor(engine.threads() + 1, "read")
         self._answerer = ThreadPoolExecutor(1, "answer")
+
+    @property
+    def folder(self) -> Path:
+        """Where the worker keeps files."""
+        return self._duties.place.folder
 
     @property
     def operations(self) -> dict[str, Callable[..., Awaitable[Any]]]:
@@ -45,7 +50,7 @@ class Hand:
 
     async def look(self, comm: Comm) -> dict[str, Any]:
         """Who this worker is."""
-        return await self._done(comm, self._readers, lambda: own_identity(self._name).to_json())
+        return await self._done(comm, self._readers, lambda: own_identity(self.name).to_json())
 
     async def beat(self, comm: Comm) -> dict[str, Any]:
         """Show that this worker lives, without waiting for any of its threads."""
@@ -100,29 +105,6 @@ class Hand:
         self._duties.close()
 
 
-def equip(worker: Worker, place: Place) -> Hand:
-    """Give a worker of Dask our operations, and take from it those of others."""
-    hand = Hand(str(worker.name), Duties(place))
-    worker.handlers.update(hand.operations)
-    without_tasks(worker)
-    return hand
-
-
-def made_worker(address: str, credential: Credential, name: str, folder: Path) -> Worker:
-    """A worker of Dask that is to be listed at the scheduler of that address. Needs a running loop."""
-    return Worker(
-        address,
-        nthreads=1,
-        name=name,
-        security=credential.security,
-        local_directory=str(folder),
-        memory_limit=0,
-        dashboard=False,
-        dashboard_address="127.0.0.1:0",
-        protocol="tls",
-    )
-
-
 async def dask_setup(worker: Worker) -> None:
     """Make a worker that `dask worker --preload` starts one of ours. The folder of its models is what the environment
     variable CLOISTER_WORKER_MODELS says."""
@@ -131,4 +113,5 @@ async def dask_setup(worker: Worker) -> None:
     folder = os.environ.get(MODELS)
     if not folder:
         raise RuntimeError(f"{MODELS} is not set: the folder in which this worker keeps models")
-    equip(worker, Place(Path(folder)))
+    worker.handlers.update(Hand(str(worker.name), Duties(Place(Path(folder)))).operations)
+    without_tasks(worker)
