@@ -51,6 +51,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: places.get(item.path, len(FIRST)))
 
 
+@pytest.fixture(autouse=True)
+def usual_umask() -> Iterator[None]:
+    """Each test begins with the usual umask: a command that ran in this process has taken rights away from it."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The GGUF file of a small random BERT: 2 layers of width 64, context 128."""

@@ -189,7 +189,8 @@ def _of_log(entry: Record) -> str | None:
             ended = f"; {entry.problem}" if entry.problem else ""
             return f"{of}somebody was told, for the cause {entry.cause}{ended}."
         case NetworkRefused():
-            return f"cloister {entry.command} reached for a network and was refused: {entry.call} to {entry.address}."
+            refused = f"was refused: {entry.call} to {entry.address}"
+            return f"The command cloister {entry.command} reached for a network and {refused}."
         case ReadProof():
             return f"Entry {entry.entry} was given out with its proof."
         case ReadResults():

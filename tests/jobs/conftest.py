@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -55,10 +54,8 @@ def cloister(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str])
 
     def run(*arguments: str | Path) -> Done:
         monkeypatch.setattr(sys, "argv", ["cloister", *map(str, arguments)])
-        mask = os.umask(0o022)
         with pytest.raises(SystemExit) as end:
             main()
-        os.umask(mask)
         told = capfd.readouterr()
         return Done(int(end.value.code or 0), told.out, told.err)
 

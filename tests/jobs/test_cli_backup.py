@@ -245,7 +245,8 @@ def test_a_backup_that_is_killed_leaves_those_before(
     made(cloister, tmp_path / "b")
     (first,) = backups(tmp_path / "b")
     before = files(first)
-    with subprocess.Popen([*COMMAND, "backup", str(tmp_path / "b")], stderr=subprocess.DEVNULL) as process:
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen([*COMMAND, "backup", str(tmp_path / "b")], stdout=quiet, stderr=quiet) as process:
         killed_at = random.Random(seed).uniform(0, 1.2)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(killed_at)
