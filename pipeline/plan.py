@@ -1,9 +1,10 @@
 """The plan of a run: frozen values without YAML, defaults or environment. `jobs` makes them, `pipeline.run` obeys."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from threading import Thread
 
 from pipeline.atrest.files import CLEAR, AtRest
 from pipeline.errors import Failure
@@ -107,10 +108,12 @@ class ModelRef:
 @dataclass(frozen=True)
 class Cluster:
     """Other machines that work on a run: the address of the scheduler at which they are listed, and the file of the
-    credential with which this one speaks to them."""
+    credential with which this one speaks to them. `begin` starts the thread that does, which is not held away from
+    networks as the others are."""
 
     scheduler: str
     credential: Path
+    begin: Callable[[Thread], None] = Thread.start
 
 
 @dataclass(frozen=True)

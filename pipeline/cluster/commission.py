@@ -4,10 +4,10 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from pipeline.atrest.files import CLEAR
+from pipeline.cluster.place import HEAD, MODEL, Place
 from pipeline.parse import Limits
 from pipeline.plan import HeadRef, Input, ModelRef, RunPlan, Site
 from pipeline.tasks import Writing, from_json, to_json
@@ -25,10 +25,10 @@ class Commission:
         return hashlib.sha256(json.dumps(self.message, sort_keys=True).encode()).hexdigest()
 
     @property
-    def files(self) -> tuple[str, ...]:
-        """The sha256 of each file that is needed: the model's, and a learned head's if there is one."""
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """The sha256 and the ending of each file that is needed: the model, and a learned head if there is one."""
         head = self.message["head"]
-        return (self.message["model"]["sha256"], *([head["sha256"]] if head else ()))
+        return ((self.message["model"]["sha256"], MODEL), *([(head["sha256"], HEAD)] if head else ()))
 
     @property
     def limits(self) -> Limits:
@@ -54,19 +54,19 @@ def commission(plan: RunPlan, model_sha256: str, ocr: Mapping[str, Any] | None) 
     )
 
 
-def plan_of(told: Commission, place: Path) -> RunPlan:
-    """The plan by which a worker answers: that of the head, without its folders. Files lie in `place` by their
-    sha256."""
+def plan_of(told: Commission, place: Place) -> RunPlan:
+    """The plan by which a worker answers: that of the head, without its folders."""
     message = told.message
     model, head, writing = message["model"], message["head"], message["writing"]
-    site = Site(place, "", place / "no-key", "", told.limits, 0, isolation=message["isolation"], at_rest=CLEAR)
-    learned = None if head is None else HeadRef(head["name"], place / f"{head['sha256']}.head", head["sha256"])
+    folder = place.folder
+    site = Site(folder, "", folder / "no-key", "", told.limits, 0, isolation=message["isolation"], at_rest=CLEAR)
+    learned = None if head is None else HeadRef(head["name"], place.path(head["sha256"], HEAD), head["sha256"])
     return RunPlan(
         site=site,
         job=message["job"],
         job_file_sha256="",
-        input=Input(place, (), 0.0, "keep"),
-        model=ModelRef(model["name"], place / f"{model['sha256']}.gguf", model["sha256"], model["widen"], learned),
+        input=Input(folder, (), 0.0, "keep"),
+        model=ModelRef(model["name"], place.path(model["sha256"], MODEL), model["sha256"], model["widen"], learned),
         task=from_json(message["task"]),
         formats=("parquet",),
         writing=None if writing is None else Writing(**writing),

@@ -45,9 +45,7 @@ class Duties:
 
     def missing(self, told: Commission) -> list[tuple[str, str]]:
         """The files, sha256 and ending, that must come before a commission can be accepted."""
-        endings = (".gguf", ".head")
-        files = zip(told.files, endings, strict=False)
-        return [(sha256, ending) for sha256, ending in files if not self.place.has(sha256, ending)]
+        return [(sha256, ending) for sha256, ending in told.files if not self.place.has(sha256, ending)]
 
     def accept(self, told: Commission) -> dict[str, Any]:
         """Make ready for a commission; the facts of the engine that go into the entries of its rows, and how parsers
@@ -61,7 +59,7 @@ class Duties:
         return {"engine": dict(ready.model.facts), "isolation": ready.pool.isolation}
 
     def _ready(self, told: Commission) -> _Accepted:
-        plan = plan_of(told, self.place.folder)
+        plan = plan_of(told, self.place)
         required = told.message["isolation"] == REQUIRED
         try:
             pool = ParserPool(engine.threads(), told.limits, required=required)

@@ -42,8 +42,8 @@ def crewed(
     with contextlib.ExitStack() as held:
         try:
             credential = read_credential(cluster.credential, HEAD)
-            files = dict(zip(told.files, paths, strict=True))
-            crew = held.enter_context(Crew(cluster.scheduler, credential, told, files))
+            files = {sha256: path for (sha256, _), path in zip(told.files, paths, strict=True)}
+            crew = held.enter_context(Crew(cluster.scheduler, credential, told, files, cluster.begin))
         except ClusterError as error:
             raise MachineRefusedError(str(error)) from error
         yield ReadThere(crew, reading, plan.site.limits), AnswerThere(crew, answers, observer.note)

@@ -9,27 +9,29 @@ from typing import Final
 from pipeline.cluster.errors import ClusterError
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
-ENDINGS: Final = (".gguf", ".head")
+MODEL, HEAD = ".gguf", ".head"
+ENDINGS: Final = (MODEL, HEAD)
 
 
 class Place:
     """A worker's folder. Files of the site's own that lie there under any name are found by what they hold."""
 
     def __init__(self, folder: Path) -> None:
-        """ClusterError if the folder cannot be made or written."""
+        """ClusterError if the folder cannot be made, read or written."""
         self.folder = folder
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._own = {sha256_of(path) + path.suffix: path for path in sorted(folder.iterdir()) if _is_own(path)}
         except OSError as error:
-            raise ClusterError(f"{folder}: {error.strerror}; choose another folder with --models") from error
+            raise ClusterError(f"{error.filename or folder}: {error.strerror}; name another folder") from error
         if not os.access(folder, os.W_OK):
-            raise ClusterError(f"{folder}: may not be written by this user; choose another folder with --models")
+            raise ClusterError(f"{folder}: may not be written by this user; name another folder")
 
     def path(self, sha256: str, ending: str) -> Path:
         """Where the file of that digest lies, or would. ValueError for what is no name of one."""
         if not _SHA256.fullmatch(sha256) or ending not in ENDINGS:
             raise ValueError(f"not the digest of a file: {sha256[:80]!r}{ending[:10]!r}")
-        return self.folder / f"{sha256}{ending}"
+        return self._own.get(sha256 + ending, self.folder / f"{sha256}{ending}")
 
     def has(self, sha256: str, ending: str) -> bool:
         """Whether the file is there, whole."""
@@ -55,23 +57,24 @@ class Place:
                 return False
             file.flush()
             os.fsync(file.fileno())
-        with partial.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != sha256:
+        if (found := sha256_of(partial)) != sha256:
             partial.unlink()
             raise ValueError(f"the file that came has sha256 {found}, expected {sha256}")
         partial.replace(self.path(sha256, ending))
         return True
 
-    def adopt(self) -> None:
-        """Give each model that somebody put there under a name of its own its name by digest. OSError."""
-        for path in sorted(self.folder.iterdir()):
-            if path.suffix in ENDINGS and not _SHA256.fullmatch(path.stem) and not path.name.startswith("."):
-                with path.open("rb") as file:
-                    target = self.path(hashlib.file_digest(file, "sha256").hexdigest(), path.suffix)
-                if not target.exists():
-                    target.symlink_to(path.name)
-
     def _partial(self, sha256: str, ending: str) -> Path:
-        path = self.path(sha256, ending)
-        return path.with_name(f".{path.name}.part")
+        return self.folder / f".{self.path(sha256, ending).name}.part"
+
+
+def sha256_of(path: Path) -> str:
+    """The sha256 of a file. OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _is_own(path: Path) -> bool:
+    """Whether somebody put a file there under a name of his own."""
+    return (
+        path.suffix in ENDINGS and not path.name.startswith(".") and not _SHA256.fullmatch(path.stem) and path.is_file()
+    )

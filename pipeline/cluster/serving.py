@@ -70,9 +70,7 @@ async def work(address: str, credential: Credential, name: str, models: Path, st
     """
     keep_quiet()
     without_pickles()
-    place = Place(models)
-    place.adopt()
-    hand = Hand(name, Duties(place))
+    hand = Hand(name, Duties(Place(models)))
     try:
         while not stop.is_set():
             if await _answers(address, credential, stop, told):
