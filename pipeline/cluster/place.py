@@ -75,6 +75,5 @@ def sha256_of(path: Path) -> str:
 
 def _is_own(path: Path) -> bool:
     """Whether somebody put a file there under a name of his own."""
-    return (
-        path.suffix in ENDINGS and not path.name.startswith(".") and not _SHA256.fullmatch(path.stem) and path.is_file()
-    )
+    named = path.name.startswith(".") or _SHA256.fullmatch(path.stem)
+    return path.suffix in ENDINGS and not named and path.is_file()
