@@ -6,8 +6,8 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Awaitable, Iterator, Mapping
-from concurrent.futures import Future
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -18,6 +18,8 @@ from pipeline.cluster.identity import check_worker, own_identity, parse_identity
 from pipeline.cluster.peers import Credential
 from pipeline.cluster.roster import GONE, JOINING, REFUSED, WORKING, Member, Roster
 
+THREADS: Final = "cluster"
+"""How the names of all threads begin that speak to the cluster."""
 LOOK_SECONDS: Final = 1.0
 """Between two looks at who is listed."""
 _BEAT_SECONDS, _BEAT_PATIENCE = 5.0, 15.0
@@ -32,7 +34,14 @@ T = TypeVar("T")
 class Crew:
     """The workers of a run. `files` are what workers need, by sha256. Use it as a context manager."""
 
-    def __init__(self, address: str, credential: Credential, told: Commission, files: Mapping[str, Path]) -> None:
+    def __init__(
+        self,
+        address: str,
+        credential: Credential,
+        told: Commission,
+        files: Mapping[str, Path],
+        begin: Callable[[threading.Thread], None] = threading.Thread.start,
+    ) -> None:
         self.roster = Roster()
         self.changed = threading.Condition()
         self.told, self._files = told, files
@@ -40,12 +49,13 @@ class Crew:
         self._own, self._notes = own_identity("head"), queue.SimpleQueue[tuple[str, dict[str, Any]]]()
         self._calls: dict[str, Calls] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="cluster", daemon=True)
+        self._loop, self._begin_thread = asyncio.new_event_loop(), begin
+        self._loop.set_default_executor(ThreadPoolExecutor(2, THREADS))
+        self._thread = threading.Thread(target=self._loop.run_forever, name=THREADS, daemon=True)
         self._listens, self._begun = True, time.time()
 
     def __enter__(self) -> "Crew":
-        self._thread.start()
+        self._begin_thread(self._thread)
         try:
             self._on_loop(self._open()).result()
         except BaseException:
@@ -71,10 +81,8 @@ class Crew:
 
     def _alone_until(self) -> float:
         """When the head, without a worker, begins to work by itself, in seconds since 1970."""
-        members = self.roster.members.values()
-        return (
-            max([self._begun, *(m.since for m in members if m.state in (JOINING, GONE))], default=0.0) + _JOIN_SECONDS
-        )
+        since = [member.since for member in self.roster.members.values() if member.state in (JOINING, GONE)]
+        return max([self._begun, *since]) + _JOIN_SECONDS
 
     def call(self, member: Member, operation: str, **message: Any) -> Future[dict[str, Any]]:
         """Ask a member for something. The future raises WorkerLostError, BadWorkerError and WorkerRefusedError, after
