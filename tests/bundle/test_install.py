@@ -259,16 +259,16 @@ def test_a_folder_that_is_something_else(root: Path, refused: Refused) -> None:
 
 
 def test_a_first_install_that_fails_at_its_end_can_be_done_again(root: Path, disk: Disk) -> None:
-    """The version is complete, and the key cannot be written: the folder is still an installation."""
+    """The version is complete, and cannot be made current: the folder is still an installation, and knows its key."""
 
     def be_in_the_way(step: str) -> None:
         if step == "starting the new version once":
-            (root / "trusted.key.new").mkdir()
+            (root / "flip.new").mkdir()
 
-    with pytest.raises(RefusedError, match=r"trusted\.key\.new: Is a directory"):
+    with pytest.raises(RefusedError, match=r"flip\.new: Is a directory"):
         install(disk.bundle("first"), root, disk.public_key, TODAY, HERE, be_in_the_way)
-    (root / "trusted.key.new").rmdir()
-    done = install(disk.bundle("first"), root, disk.public_key, TODAY, HERE, lambda step: None)
+    (root / "flip.new").rmdir()
+    done = install(disk.bundle("first"), root, None, TODAY, HERE, lambda step: None)
     assert (done.new, done.before, runs(root)) == (False, None, "cloister 1.0 part")
 
 
