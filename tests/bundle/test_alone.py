@@ -41,11 +41,6 @@ def test_no_name_is_there_twice(name: str) -> None:
     assert [found for found, count in names.items() if count > 1] == []
 
 
-@every_program
-def test_it_is_always_the_same(name: str) -> None:
-    assert program(name) == program(name)
-
-
 def test_it_verifies(disk: Disk) -> None:
     done = disk.start(disk.bundle("first"), "--key", disk.public_key, "--list", program="verify.py")
     assert (done.returncode, done.stderr) == (0, "")
