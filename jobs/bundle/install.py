@@ -45,6 +45,7 @@ from jobs.bundle.versions import (
     CURRENT,
     TRUSTED,
     VERSIONS,
+    check_safe,
     check_start,
     complete_versions,
     default_root,
@@ -97,8 +98,8 @@ def install(
         raise RefusedError(str(archive), f"cannot be read: {error.strerror}") from None
     check_machine(bundle.told, machine)
     with usual_umask(), told_errors():
-        folder, before = root / VERSIONS / bundle.id, version_of(root, CURRENT)
-        check_order(bundle, before, older)
+        check_safe(root)  # before a program of it is started
+        folder = root / VERSIONS / bundle.id
         new = not is_installed(folder)
         sources = find_sources(bundle, root) if new else {}
         wheels = [each for each in bundle.files if each.role == "wheel" and machine.python in each.facts["pythons"]]
@@ -106,11 +107,12 @@ def install(
             check_space(bundle, folder, wheels, sources)
         with locked(root, make=True) as lock:
             trusted_key(root, trusted)  # another install may have begun the installation meanwhile
+            before = version_of(root, CURRENT)
+            check_order(bundle, before, older)
             if not (folder / COMPLETE).exists():
                 build(bundle, folder, wheels, sources, machine.python, lock, step)
             write_whole(root / TRUSTED, trusted + "\n")
             link_command(root)
-            before = version_of(root, CURRENT)
             if before != bundle.id:
                 flip(root, bundle.id, before)
     return Installed(bundle.id, bundle.told["version"], before, new)

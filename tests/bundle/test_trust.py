@@ -8,8 +8,8 @@ import pytest
 import audit
 from jobs.bundle.install import install, trusted_key
 from jobs.bundle.machine import RefusedError, this_machine
-from jobs.bundle.versions import TRUSTED, check_safe, order_of
-from tests.bundle.disk import Disk
+from jobs.bundle.versions import CURRENT, TRUSTED, check_safe, order_of, roll_back, version_of
+from tests.bundle.disk import FIRST, UPDATE, Disk
 from tests.bundle.small import Small, write_bundle
 
 TODAY = "2026-11-27"
@@ -68,6 +68,31 @@ def test_a_folder_in_which_others_may_replace_the_installation(disk: Disk, tmp_p
     assert list(folder.iterdir()) == []
     folder.chmod(0o1777)  # as /tmp has it: nobody renames what belongs to others
     check_safe(folder / "opt")
+
+
+def test_nothing_of_an_unsafe_folder_is_started(disk: Disk, root: Path) -> None:
+    """Who may write to it could have put there what looks like the version, and would have it run by the installer."""
+    command = root / "versions" / FIRST.id() / "venv/bin/cloister"
+    command.parent.mkdir(parents=True)
+    (command.parents[2] / "complete").touch()
+    command.write_text(f"#!/bin/sh\ntouch {root}/started\n")
+    command.chmod(0o755)
+    (root / "lock").touch()
+    root.chmod(0o777)
+    with pytest.raises(RefusedError, match="unsafe folder: others may write"):
+        install(disk.bundle("first"), root, disk.public_key, TODAY, this_machine(), lambda step: None)
+    assert not (root / "started").exists()
+
+
+def test_an_older_version_is_refused_also_where_a_newer_one_was_about_to_be_current(disk: Disk, root: Path) -> None:
+    """An update was killed between two renames: who comes next ends it first."""
+    for name in ("first", "update"):
+        install(disk.bundle(name), root, disk.public_key, TODAY, this_machine(), lambda step: None)
+    roll_back(root)
+    (root / "flip").write_text(f"{UPDATE.id()}\n{FIRST.id()}\n")
+    with pytest.raises(RefusedError, match=r"an older version: 1\.0\n"):
+        install(disk.bundle("first"), root, None, TODAY, this_machine(), lambda step: None)
+    assert version_of(root, CURRENT) == UPDATE.id()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a folder away")
