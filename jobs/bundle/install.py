@@ -124,7 +124,8 @@ def trusted_key(root: Path, given: str | None) -> str:
     try:
         key = None if given is None else find_key(given)
     except (OSError, standalone.WrongError) as error:
-        raise RefusedError("--key", str(error)) from None
+        found = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        raise RefusedError("--key", found, "the public key that you trust, or a file with nothing else") from None
     try:
         remembered = check_key((root / TRUSTED).read_text("utf-8", "replace")) if (root / TRUSTED).exists() else key
     except (OSError, standalone.WrongError) as error:

@@ -108,7 +108,7 @@ def check_safe(root: Path) -> None:
     """RefusedError for an installation that others may change or replace: they would decide what runs."""
     expected, remedy = "a folder that is yours alone", "choose another one by --prefix"
     if root.exists() and root.stat().st_uid != os.geteuid():
-        remedy = f"be the user with the number {root.stat().st_uid}, to whom it belongs, or {remedy}"
+        remedy = f"do it as the user to whom it belongs (uid {root.stat().st_uid}), or {remedy}"
         raise RefusedError("unsafe folder", f"{root} belongs to another user", expected, remedy)
     if root.exists() and root.stat().st_mode & 0o022:
         raise RefusedError("unsafe folder", f"others may write to {root}", expected, remedy)

@@ -222,7 +222,8 @@ def test_versions_of_the_c_library_are_numbers() -> None:
 def test_a_key_that_is_not_there_or_not_trusted(refused: Refused, tmp_path: Path) -> None:
     assert "no key: " in refused(key=None)
     assert "not a public key" in refused(key="a+b+c")
-    assert "No such file" in refused(key=str(tmp_path / "none"))
+    told = refused(key=str(tmp_path / "none"))
+    assert f"--key: {tmp_path}/none: No such file or directory\n    expected: the public key" in told
 
 
 def test_a_bundle_that_is_not_there(refused: Refused) -> None:
