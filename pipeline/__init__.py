@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pipeline.answer.models import (
         check_machine,
         check_model,
+        copy_head,
         copy_model,
         examine_model,
         existing,
@@ -203,8 +204,8 @@ _LATER = {
     "pipeline.answer.heads": "promises_of with_head",
     "pipeline.answer.machine": "Machine kernels_of look_at_machine",
     "pipeline.answer.models": (
-        "check_machine check_model copy_model examine_model existing glance_at_model import_model inspect_model "
-        "is_gguf list_models model_sha256 quantize_model same_use writing_of"
+        "check_machine check_model copy_head copy_model examine_model existing glance_at_model import_model "
+        "inspect_model is_gguf list_models model_sha256 quantize_model same_use writing_of"
     ),
     "pipeline.answer.today": "digest_today remembered_sha256",
     "pipeline.answer.warming": "Warming",

@@ -21,6 +21,7 @@ from jobs.bundle.reader import (
     read_bundle,
     read_member,
 )
+from jobs.bundle.versions import order_of
 from jobs.errors import ConfigError, Problem
 from jobs.load import shown
 
@@ -45,6 +46,9 @@ def difference(old: Path, new: Path, out: Path, key: Key, today: str, progress: 
     if after.told["kind"] != "full":
         what = "is an update itself, which does not carry all files of its version"
         raise ConfigError(Problem(shown(new), what, "a bundle that `cloister bundle create` made"))
+    if order_of(after.told["version"]) < order_of(before["version"]):
+        what = f"is of {after.told['version']}, which is older than {before['version']}"
+        raise ConfigError(Problem(shown(new), what, "a newer bundle", "name the old bundle first, then the new one"))
     known = {told["sha256"] for told in before["files"]}
     files = tuple(
         File(one.path, one.size, one.sha256, one.role, one.sha256 not in known, one.facts) for one in after.files

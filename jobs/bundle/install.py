@@ -1,18 +1,18 @@
 """Installs a bundle of Cloister on a machine that has nothing but Python: no network, no compiler, no pip.
 
-    python3 -I install.py BUNDLE --key KEY [--prefix DIR]
+    python3 -I install.py BUNDLE --key KEY [--prefix DIR] [--older]
     python3 -I install.py --rollback [--prefix DIR]
 
 KEY is the public key that you trust, or a file with it; it came to you in another way than the bundle. The first
 install remembers it, and later ones need it no more. DIR is /opt/cloister for root and ~/.local/share/cloister for
 others, if it is left out. All of the bundle is checked before anything is written, and the version that runs is
 replaced by a link at the very end: an install that fails or is interrupted changes nothing. Workspaces are never
-touched. --rollback goes back to the version before. Exit code 0: done. 1: the bundle cannot be trusted. 2: something
-else has to be otherwise. Both say what.
+touched. A version that is older than the current one is installed with --older only: whoever carries the disk could
+otherwise bring back an old mistake. --rollback goes back to the version before. Exit code 0: done. 1: the bundle cannot
+be trusted. 2: something else has to be otherwise. Both say what. 130: interrupted.
 """
 
 import argparse
-import json
 import os
 import shutil
 import subprocess
@@ -31,10 +31,12 @@ from jobs.bundle.reader import (
     SIGNATURE,
     Bundle,
     BundleFile,
+    check_key,
     digest_of,
     find_key,
     lock_of,
     open_regular,
+    parse_manifest,
     read_bundle,
 )
 from jobs.bundle.versions import (
@@ -43,11 +45,13 @@ from jobs.bundle.versions import (
     CURRENT,
     TRUSTED,
     VERSIONS,
+    check_safe,
     check_start,
     complete_versions,
     default_root,
     flip,
     locked,
+    order_of,
     roll_back,
     sync_filesystem,
     told_errors,
@@ -74,11 +78,18 @@ class Installed(NamedTuple):
 
 
 def install(
-    archive: Path, root: Path, key: str | None, today: str, machine: Machine, step: Callable[[str], None]
+    archive: Path,
+    root: Path,
+    key: str | None,
+    today: str,
+    machine: Machine,
+    step: Callable[[str], None],
+    older: bool = False,
 ) -> Installed:
     """Install a bundle in an installation, which begins with it if there is none, and make it the current version.
-    `key` is what the user gave, `step` is told what happens next. Raises WrongError for a bundle that cannot be
-    trusted, RefusedError for anything else that has to be otherwise, and then nothing was changed."""
+    `key` is what the user gave, `step` is told what happens next, `older` allows a version that is older than the
+    current one. Raises WrongError for a bundle that cannot be trusted, RefusedError for anything else that has to be
+    otherwise, and then nothing was changed."""
     trusted = trusted_key(root, key)
     step("checking the bundle")
     try:
@@ -87,18 +98,21 @@ def install(
         raise RefusedError(str(archive), f"cannot be read: {error.strerror}") from None
     check_machine(bundle.told, machine)
     with usual_umask(), told_errors():
-        folder, before = root / VERSIONS / bundle.id, version_of(root, CURRENT)
-        new = not (folder / COMPLETE).exists()
+        check_safe(root)  # before a program of it is started
+        folder = root / VERSIONS / bundle.id
+        new = not is_installed(folder)
         sources = find_sources(bundle, root) if new else {}
         wheels = [each for each in bundle.files if each.role == "wheel" and machine.python in each.facts["pythons"]]
         if new:
             check_space(bundle, folder, wheels, sources)
         with locked(root, make=True) as lock:
+            trusted_key(root, trusted)  # another install may have begun the installation meanwhile
+            before = version_of(root, CURRENT)
+            check_order(bundle, before, older)
             if not (folder / COMPLETE).exists():
                 build(bundle, folder, wheels, sources, machine.python, lock, step)
             write_whole(root / TRUSTED, trusted + "\n")
             link_command(root)
-            before = version_of(root, CURRENT)
             if before != bundle.id:
                 flip(root, bundle.id, before)
     return Installed(bundle.id, bundle.told["version"], before, new)
@@ -109,16 +123,44 @@ def trusted_key(root: Path, given: str | None) -> str:
     given. RefusedError if there is none, or if they differ."""
     try:
         key = None if given is None else find_key(given)
-        remembered = (root / TRUSTED).read_text().strip() if (root / TRUSTED).exists() else key
     except (OSError, standalone.WrongError) as error:
-        raise RefusedError("--key", str(error)) from None
+        found = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        raise RefusedError("--key", found, "the public key that you trust, or a file with nothing else") from None
+    try:
+        remembered = check_key((root / TRUSTED).read_text("utf-8", "replace")) if (root / TRUSTED).exists() else key
+    except (OSError, standalone.WrongError) as error:
+        raise RefusedError(str(root / TRUSTED), str(error), "", "write the public key that you trust into it") from None
     if remembered is None:
-        found, expected = f"{root} has no version yet, and --key is missing", "the public key that you trust"
+        found, expected = f"{root} remembers none, and --key is missing", "the public key that you trust"
         raise RefusedError("no key", found, expected, "give it by --key; it came to you in another way than the bundle")
     if key is not None and key != remembered:
         remedy = f"if the key was replaced, write the new one into {root / TRUSTED}"
         raise RefusedError("another key", key, f"{remembered}, which this installation trusts", remedy)
-    return str(remembered)
+    return remembered
+
+
+def check_order(bundle: Bundle, current: str | None, older: bool) -> None:
+    """RefusedError for a version that is older than the current one, unless that is wanted: it is signed like a newer
+    one, so that whoever carries the disk could bring back a mistake that was mended."""
+    version = bundle.told["version"]
+    installed = version if current is None else current.rpartition("-")[0]
+    if order_of(version) < order_of(installed) and not older:
+        remedy = "--rollback goes back to the version before; --older installs an older one all the same"
+        raise RefusedError("an older version", version, f"{installed}, which is the current one, or newer", remedy)
+
+
+def is_installed(folder: Path) -> bool:
+    """Whether a version is in this folder, complete. RefusedError if it is, and does not start: something may run from
+    it, so that it is not installed over."""
+    if not (folder / COMPLETE).exists():
+        return False
+    try:
+        check_start(folder)
+    except RefusedError as error:
+        what, found, _, _ = error.told
+        remedy = f"if nothing runs from it, move {folder} away, and install it again"
+        raise RefusedError(what, found, "", remedy) from None
+    return True
 
 
 def find_sources(bundle: Bundle, root: Path) -> dict[str, Path]:
@@ -127,8 +169,9 @@ def find_sources(bundle: Bundle, root: Path) -> dict[str, Path]:
     known = {}
     for version in complete_versions(root):
         folder = root / VERSIONS / version
-        for told in json.loads((folder / MANIFEST).read_bytes().decode())["files"]:
-            known[told["sha256"]] = folder / told["path"]
+        with suppress(OSError, standalone.WrongError):  # what a damaged version has is not known
+            for told in parse_manifest((folder / MANIFEST).read_bytes())["files"]:
+                known[told["sha256"]] = folder / told["path"]
     sources = {}
     for each in bundle.files:
         place = known.get(each.sha256)
@@ -232,6 +275,7 @@ def main() -> int:
     parser.add_argument("bundle", nargs="?", type=Path, metavar="BUNDLE")
     parser.add_argument("--key")
     parser.add_argument("--prefix", type=Path, default=default_root(), metavar="DIR")
+    parser.add_argument("--older", action="store_true")
     parser.add_argument("--rollback", action="store_true")
     options = parser.parse_args()
     if (options.bundle is None) != options.rollback:
@@ -241,9 +285,8 @@ def main() -> int:
         if options.rollback:
             say("Went back to {}; the version before that was {}".format(*roll_back(root)))
             return 0
-        done = install(
-            options.bundle, root, options.key, str(date.today()), this_machine(), lambda text: say(f"{text} ...")
-        )
+        today, machine, older = str(date.today()), this_machine(), options.older
+        done = install(options.bundle, root, options.key, today, machine, lambda text: say(f"{text} ..."), older)
     except standalone.WrongError as error:
         say(f"{options.bundle}: {error}")
         say("THIS BUNDLE CANNOT BE TRUSTED. Nothing was changed.")
@@ -252,6 +295,9 @@ def main() -> int:
         for line in [*str(error).splitlines(), "Nothing was changed."]:
             say(line)
         return 2
-    for line in next_commands(root, done.id, done.before):
+    except KeyboardInterrupt:
+        say(f"Interrupted. The current version is {version_of(root, CURRENT) or 'none'}.")
+        return 130
+    for line in next_commands(root, done.id, done.before, done.new):
         say(line)
     return 0

@@ -25,8 +25,8 @@ class RefusedError(Exception):
 
     def __init__(self, what: str, found: str, expected: str = "", remedy: str = "") -> None:
         self.told = (what, found, expected, remedy)
-        lines = [f"{what}: {found}", f"    expected: {expected}", f"    remedy:   {remedy}"]
-        super().__init__("\n".join(line for line in lines if not line.endswith(": ")))
+        more = [("expected: ", expected), ("remedy:   ", remedy)]
+        super().__init__("\n".join([f"{what}: {found}", *(f"    {name}{text}" for name, text in more if text)]))
 
 
 class Machine(NamedTuple):
@@ -81,13 +81,21 @@ def as_numbers(version: str) -> list[int]:
 
 def check_space(bundle: Bundle, folder: Path, wheels: list[BundleFile], sources: dict[str, Path]) -> None:
     """RefusedError if there is no room for a version, installed with these wheels, where `folder` lies or will lie."""
-    needed = MARGIN + sum(each.size for each in bundle.files) + sum(unpacked(bundle, each, sources) for each in wheels)
+    needed = room_needed(bundle, wheels, sources)
     while not folder.exists():
         folder = folder.parent
     free = shutil.disk_usage(str(folder)).free
     if free < needed:
         found, expected = f"{free / 2**20:,.0f} MiB free on the file system of {folder}", f"{needed / 2**20:,.0f} MiB"
-        raise RefusedError("too little room", found, expected, "make room there, or choose another folder by --prefix")
+        remedy = "make room there (`cloister bundle remove` deletes old versions), or choose another folder by --prefix"
+        raise RefusedError("too little room", found, expected, remedy)
+
+
+def room_needed(bundle: Bundle, wheels: list[BundleFile], sources: dict[str, Path]) -> int:
+    """The bytes that a version takes, installed with these wheels. Files that an installed version has, the `sources`,
+    take none: they get a second name."""
+    new = sum(each.size for each in bundle.files if each.path not in sources)
+    return MARGIN + new + sum(unpacked(bundle, each, sources) for each in wheels)
 
 
 def unpacked(bundle: Bundle, wheel: BundleFile, sources: dict[str, Path]) -> int:
@@ -97,5 +105,9 @@ def unpacked(bundle: Bundle, wheel: BundleFile, sources: dict[str, Path]) -> int
         with open_regular(bundle.archive) as file:
             file.seek(wheel.at)
             data = BytesIO(file.read(wheel.size))
-    with zipfile.ZipFile(data if wheel.at is not None else str(data)) as names:
-        return sum(each.file_size * (2 if each.filename.endswith(".py") else 1) for each in names.infolist())
+    try:
+        with zipfile.ZipFile(data if wheel.at is not None else str(data)) as names:
+            return sum(each.file_size * (2 if each.filename.endswith(".py") else 1) for each in names.infolist())
+    except zipfile.BadZipFile as error:
+        found = f"{wheel.path} is no wheel, or was changed since it was checked: {error}"
+        raise RefusedError(str(bundle.archive), found, "", "copy the bundle again, or ask its maker") from None

@@ -151,9 +151,13 @@ def read_key(text: str) -> tuple[str, bytes, bytes]:
 
 def find_key(text: str) -> str:
     """The public key that an option gives: itself, or the name of a file with it. Raises WrongError, OSError."""
-    key = text if "+" in text else Path(text).read_text("utf-8", "replace").strip()
-    read_key(key)
-    return key
+    return check_key(text if "+" in text else Path(text).read_text("utf-8", "replace"))
+
+
+def check_key(text: str) -> str:
+    """The public key in a text that has nothing else. Raises WrongError."""
+    read_key(text.strip())
+    return text.strip()
 
 
 def parse_manifest(data: bytes) -> dict[str, Any]:

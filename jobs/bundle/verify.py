@@ -26,7 +26,8 @@ def main() -> int:
     try:
         key = find_key(options.key)
     except (OSError, standalone.WrongError) as error:
-        say(f"NOT CHECKED: --key {options.key if isinstance(error, OSError) else ''}: {error}")
+        found = f"{options.key}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        say(f"NOT CHECKED: --key: {found}")
         return 2
     try:
         bundle = read_bundle(options.bundle, key, str(date.today()))

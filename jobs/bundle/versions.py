@@ -17,7 +17,9 @@ import ctypes
 import errno
 import fcntl
 import os
+import re
 import shutil
+import stat
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -45,7 +47,8 @@ def told_errors() -> Iterator[None]:
         yield
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        remedy = "make room on that disk" if full else "choose another folder by --prefix, or another user"
+        room = "make room on that disk; `cloister bundle remove` deletes old versions"
+        remedy = room if full else "choose another folder by --prefix, or another user"
         raise RefusedError(str(error.filename or "the installation"), str(error.strerror), "", remedy) from error
 
 
@@ -54,6 +57,7 @@ def locked(root: Path, make: bool = False) -> Iterator[int]:
     """Nobody else changes the installation meanwhile. What an interrupted change left is finished or removed first.
     `make`: there may be none yet; if there still is none at the end, nothing stays behind. A child that inherits the
     descriptor keeps the lock until it has ended too. Raises HeldError, RefusedError."""
+    check_safe(root)
     made = make and make_root(root)
     handle = os.open(str(root / LOCK), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
@@ -63,10 +67,19 @@ def locked(root: Path, make: bool = False) -> Iterator[int]:
             remove_rests(root)
             yield handle
         finally:
-            if version_of(root, CURRENT) is None:
+            if version_of(root, CURRENT) is None and not complete_versions(root):
                 remove_root(root, made)
     finally:
         os.close(handle)
+
+
+@contextmanager
+def changing(root: Path) -> Iterator[None]:
+    """As `locked`, of an installation that has to be there. Raises HeldError, RefusedError, OSError."""
+    if version_of(root, CURRENT) is None:
+        raise RefusedError(str(root), "no version is installed there", "an installation", "name it by --prefix")
+    with locked(root):
+        yield
 
 
 def take(root: Path, handle: int) -> None:
@@ -81,29 +94,44 @@ def take(root: Path, handle: int) -> None:
 
 
 def make_root(root: Path) -> bool:
-    """Make the folder of an installation, if it is not there. RefusedError for one that is something else, or not
-    safe."""
+    """Make the folder of an installation, if it is not there; whether it was made. RefusedError for one that is
+    something else."""
     made = not root.exists()
     root.mkdir(parents=True, exist_ok=True)
     if any(root.iterdir()) and not (root / LOCK).exists():
         found, remedy = f"{root} is not empty", "choose another folder by --prefix"
         raise RefusedError("no installation", found, "a new or empty folder", remedy)
-    status = root.stat()
-    if status.st_uid != os.geteuid() or status.st_mode & 0o022:
-        found = f"{root} belongs to another user, or others may write to it"
-        raise RefusedError("unsafe folder", found, "a folder that is yours alone", "choose another one by --prefix")
     return made
 
 
+def check_safe(root: Path) -> None:
+    """RefusedError for an installation that others may change or replace: they would decide what runs."""
+    expected, remedy = "a folder that is yours alone", "choose another one by --prefix"
+    if root.exists() and root.stat().st_uid != os.geteuid():
+        remedy = f"do it as the user to whom it belongs (uid {root.stat().st_uid}), or {remedy}"
+        raise RefusedError("unsafe folder", f"{root} belongs to another user", expected, remedy)
+    if root.exists() and root.stat().st_mode & 0o022:
+        raise RefusedError("unsafe folder", f"others may write to {root}", expected, remedy)
+    for folder in root.resolve().parents:
+        mode = folder.stat().st_mode if folder.exists() else 0
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            found = f"all users may write to {folder}, and so replace what lies in it"
+            raise RefusedError("unsafe folder", found, expected, remedy)
+
+
 def remove_root(root: Path, made: bool) -> None:
-    """Remove what was made of an installation in which no version came to run; the caller holds its lock."""
+    """Remove what was made of an installation that has no version; the caller holds its lock. The lock goes last: a
+    folder that has anything else, and no lock, is taken for something else than an installation."""
     with suppress(OSError):
-        for path in (root / COMMAND, root / TRUSTED, root / LOCK):
+        for path in (root / COMMAND, root / TRUSTED):
             if os.path.lexists(str(path)):
                 path.unlink()
-        for folder in [(root / COMMAND).parent, root / VERSIONS, *([root] if made else [])]:
+        for folder in ((root / COMMAND).parent, root / VERSIONS):
             if folder.exists():
                 folder.rmdir()
+        (root / LOCK).unlink()
+        if made:
+            root.rmdir()
 
 
 def version_of(root: Path, link: str) -> str | None:
@@ -120,17 +148,39 @@ def complete_versions(root: Path) -> list[str]:
 
 
 def remove_rests(root: Path) -> None:
-    """Remove the versions of installs that were cut off."""
+    """Remove the versions of installs and removals that were cut off. A file that somebody put there stays."""
     current = version_of(root, CURRENT)
     for folder in root.glob(f"{VERSIONS}/*"):
-        if not (folder / COMPLETE).exists() and folder.name != current:
+        is_rest = folder.is_dir() and not folder.is_symlink() and not (folder / COMPLETE).exists()
+        if is_rest and folder.name != current:
             shutil.rmtree(str(folder))
 
 
+def discard(folder: Path) -> None:
+    """Delete a version. Wherever that is cut off, what is left is not taken for a version, and removed later."""
+    (folder / COMPLETE).unlink()
+    sync(folder)
+    shutil.rmtree(str(folder))
+
+
+def order_of(version: str) -> list[tuple[int, int]]:
+    """What versions are compared by: numbers as numbers; 1.0.dev1, 1.0a1, 1.0b1 and 1.0rc1 come before 1.0, in this
+    order, and 1.0.post1 after it, as PEP 440 has it. What follows a + does not count."""
+    ranks = {"dev": -4, "a": -3, "b": -2, "rc": -1}
+    parts = re.findall("[0-9]+|[a-z]+", version.lower().partition("+")[0])
+    return [(2, int(part)) if part.isdigit() else (ranks.get(part, 1), 0) for part in parts] + [(0, 0)]
+
+
 def flip(root: Path, current: str, previous: str | None) -> None:
-    """Make one version the current one, and another the one to which `rollback` goes."""
+    """Make one version the current one, and another the one to which `rollback` goes. What fails before the first is
+    the current one is not done later either. OSError."""
     write_whole(root / FLIP, f"{current}\n{previous or ''}\n")
-    finish_flip(root)
+    try:
+        finish_flip(root)
+    except OSError:
+        if version_of(root, CURRENT) != current:
+            (root / FLIP).unlink()
+        raise
 
 
 def finish_flip(root: Path) -> None:
@@ -161,11 +211,16 @@ def replace_link(path: Path, target: str) -> None:
 def write_whole(path: Path, text: str) -> None:
     """Write a file that is there whole or not at all."""
     new = path.with_name(path.name + ".new")
-    with new.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)
+    try:
+        with new.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    except OSError:
+        with suppress(OSError):
+            new.unlink()
+        raise
     sync(path.parent)
 
 
@@ -204,9 +259,7 @@ def check_start(folder: Path) -> None:
 
 def roll_back(root: Path) -> tuple[str, str]:
     """Go back to the version before; returns its id and that of the version which was current. RefusedError."""
-    if version_of(root, CURRENT) is None:
-        raise RefusedError(str(root), "no version is installed there", "an installation", "name it by --prefix")
-    with told_errors(), locked(root):
+    with told_errors(), changing(root):
         current, previous = version_of(root, CURRENT), version_of(root, PREVIOUS)
         if current is None or previous is None or previous not in complete_versions(root):
             raise RefusedError(str(root), f"there is no version before the current one, {current}")

@@ -37,19 +37,21 @@ def describe_files(bundle: Bundle) -> list[str]:
     ]
 
 
-def next_commands(root: Path, version: str, before: str | None) -> list[str]:
-    """What an install did, and what to type next, in lines for a person."""
+def next_commands(root: Path, version: str, before: str | None, new: bool) -> list[str]:
+    """What an install did, and what to type next, in lines for a person. `new`: the version was not there before."""
     command = root / "bin/cloister"
     if before == version:
-        return [f"{version} was the current version already"]
+        return [f"Installed {version} again" if new else f"{version} was the current version already"]
     if before is not None:
         return [
             f"Installed {version}; the version before, {before}, is kept",
             "Next: start the service anew, if there is one. What runs now goes on with the version before.",
+            f"Is everything in order? {command} doctor",
             f"If something is wrong: {command} bundle rollback",
         ]
     return [
         f"Installed {version} in {root}",
+        f"Is this machine as it has to be? {command} doctor",
         "Next:",
         f"  {command} init office --example {EXAMPLE}",
         f"  {command} run {EXAMPLE} --workspace office",
@@ -59,4 +61,4 @@ def next_commands(root: Path, version: str, before: str | None) -> list[str]:
 
 def say(text: str) -> None:
     """Print plain characters alone, which no terminal obeys or hides."""
-    print(ascii(text)[1:-1])
+    print(ascii(text)[1:-1], flush=True)

@@ -23,6 +23,9 @@ def install(
         ),
     ] = None,
     prefix: PrefixOption = None,
+    older: Annotated[
+        bool, typer.Option("--older", help="Also if it is older than the current version, which is refused else.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Install a bundle: check all of it, install it beside what is there, and make it the current version at the end.
@@ -32,10 +35,11 @@ def install(
     """
     root = find_root(prefix)
     with refusals(bundle, as_json), saying() as progress:
-        done = install_bundle(bundle, root, key, str(date.today()), this_machine(), progress or (lambda step: None))
+        step = progress or (lambda text: None)
+        done = install_bundle(bundle, root, key, str(date.today()), this_machine(), step, older)
     if as_json:
         told = {"id": done.id, "version": done.version, "before": done.before, "new": done.new}
         print_json({**told, "prefix": root})
         return
-    for line in next_commands(root, done.id, done.before):
+    for line in next_commands(root, done.id, done.before, done.new):
         say(line)

@@ -56,6 +56,7 @@ COMMANDS: Mapping[str, str | Group] = {
             "install": "bundle_install.install",
             "rollback": "bundle_rollback.rollback",
             "list": "bundle_list.list_",
+            "remove": "bundle_remove.remove",
         },
     ),
     "review": Group(

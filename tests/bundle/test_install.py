@@ -4,16 +4,18 @@ import fcntl
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from signal import SIGKILL
+from signal import SIGINT, SIGKILL
 
 import pytest
 
 import audit
 from jobs.bundle.install import install
-from jobs.bundle.machine import Machine, RefusedError, check_machine, this_machine
+from jobs.bundle.machine import Machine, RefusedError, check_machine, room_needed, this_machine
+from jobs.bundle.reader import read_bundle
 from jobs.bundle.versions import CURRENT, PREVIOUS, HeldError, complete_versions, locked, roll_back, version_of
 from tests.bundle.disk import FIRST, OTHER, UPDATE, Disk, runs
 from tests.bundle.kills import Kills
@@ -63,7 +65,13 @@ def opt(disk: Disk, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert (first.returncode, first.stderr, update.returncode, update.stderr) == (0, "", 0, "")
     assert f"  {root}/bin/cloister init office --example correspondence-triage\n" in first.stdout
     assert f"If something is wrong: {root}/bin/cloister bundle rollback\n" in update.stdout
+    assert all(f"? {root}/bin/cloister doctor\n" in done.stdout for done in (first, update))
     return root
+
+
+def test_a_message_has_no_empty_lines() -> None:
+    assert str(RefusedError("a", "b")) == "a: b"
+    assert str(RefusedError("a", "b", "", "c")) == "a: b\n    remedy:   c"
 
 
 def test_the_update_is_current(opt: Path, disk: Disk) -> None:
@@ -100,6 +108,31 @@ def test_another_key_than_the_first_time(opt: Path, disk: Disk, tmp_path: Path) 
     told = refuse(disk, opt, "other", key=audit.public_key_of(tmp_path / "other.key"))
     assert "which this installation trusts" in told
     assert f"write the new one into {opt / 'trusted.key'}" in told
+
+
+def test_an_install_that_is_interrupted_by_a_person(opt: Path, disk: Disk) -> None:
+    """Ctrl-C is one message, and nothing is left."""
+    before = state(opt)
+    command = [sys.executable, "-I", disk.folder / "install.py", disk.bundle("other"), "--prefix", opt]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        while not process.stdout.readline().startswith("installing "):
+            pass
+        process.send_signal(SIGINT)
+        told = process.communicate()
+    assert told == (f"Interrupted. The current version is {UPDATE.id()}.\n", "")
+    assert process.returncode == 130
+    assert state(opt) == before
+
+
+def test_a_link_that_cannot_be_replaced_is_not_replaced_later(opt: Path) -> None:
+    (opt / "current.new").mkdir()
+    with pytest.raises(RefusedError):
+        roll_back(opt)
+    (opt / "current.new").rmdir()
+    with locked(opt):
+        assert version_of(opt, CURRENT) == UPDATE.id()
+    assert not (opt / "flip").exists()
 
 
 def test_two_at_a_time(opt: Path, disk: Disk) -> None:
@@ -149,6 +182,8 @@ def test_a_damaged_version(opt: Path, disk: Disk) -> None:
     """The last test of this installation: what is damaged is neither taken for an update nor rolled back to."""
     current, before = version_of(opt, CURRENT), version_of(opt, PREVIOUS)
     (opt / "versions" / str(current) / "models/tiny.gguf").write_bytes(b"damaged")
+    (opt / "versions" / str(before) / "manifest.json").write_text("{")
+    (opt / "versions" / "note.txt").write_text("somebody's")
     disk.write("next", Small("1.2", base=UPDATE))
     assert "no installed version has models/tiny.gguf" in refuse(disk, opt, "next", key=None)
     install(disk.bundle("other"), opt, None, TODAY, HERE, lambda step: None)
@@ -158,6 +193,13 @@ def test_a_damaged_version(opt: Path, disk: Disk) -> None:
     shutil.rmtree(opt / "versions" / str(current) / "venv")
     with pytest.raises(RefusedError, match="venv/bin/cloister: does not start"):
         roll_back(opt)
+    assert runs(opt) == "cloister 2.0 another part"
+    folder = opt / "versions" / OTHER.id()
+    shutil.rmtree(folder / "venv")
+    assert f"if nothing runs from it, move {folder} away, and install it again" in refuse(disk, opt, "other", key=None)
+    folder.rename(opt.parent / "away")
+    again = disk.start("other.bundle", "--prefix", opt)
+    assert again.stdout.endswith(f"Installed {OTHER.id()} again\n")
     assert runs(opt) == "cloister 2.0 another part"
 
 
@@ -180,7 +222,8 @@ def test_versions_of_the_c_library_are_numbers() -> None:
 def test_a_key_that_is_not_there_or_not_trusted(refused: Refused, tmp_path: Path) -> None:
     assert "no key: " in refused(key=None)
     assert "not a public key" in refused(key="a+b+c")
-    assert "No such file" in refused(key=str(tmp_path / "none"))
+    told = refused(key=str(tmp_path / "none"))
+    assert f"--key: {tmp_path}/none: No such file or directory\n    expected: the public key" in told
 
 
 def test_a_bundle_that_is_not_there(refused: Refused) -> None:
@@ -212,8 +255,43 @@ def test_a_folder_that_is_something_else(root: Path, refused: Refused) -> None:
     assert f"{root} is not empty" in refused()
     (root / "mine.txt").unlink()
     root.chmod(0o777)
-    assert "others may write to it" in refused()
+    assert f"others may write to {root}" in refused()
     assert root.is_dir()
+
+
+def test_a_first_install_that_fails_at_its_end_can_be_done_again(root: Path, disk: Disk) -> None:
+    """The version is complete, and cannot be made current: the folder is still an installation, and knows its key."""
+
+    def be_in_the_way(step: str) -> None:
+        if step == "starting the new version once":
+            (root / "flip.new").mkdir()
+
+    with pytest.raises(RefusedError, match=r"flip\.new: Is a directory"):
+        install(disk.bundle("first"), root, disk.public_key, TODAY, HERE, be_in_the_way)
+    (root / "flip.new").rmdir()
+    done = install(disk.bundle("first"), root, None, TODAY, HERE, lambda step: None)
+    assert (done.new, done.before, runs(root)) == (False, None, "cloister 1.0 part")
+
+
+class Broken(Small):
+    """A bundle whose maker signed a wheel that is none."""
+
+    def contents(self) -> dict[str, tuple[str, bytes]]:
+        """The usual files, with other bytes of one wheel."""
+        path = "wheels/any/cloister_part-1-py3-none-any.whl"
+        return {**super().contents(), path: ("wheel", b"no archive")}
+
+
+def test_a_wheel_that_is_none(disk: Disk, refused: Refused) -> None:
+    disk.write("no-wheel", Broken())
+    assert "cloister_part-1-py3-none-any.whl is no wheel, or was changed since it was checked" in refused("no-wheel")
+
+
+def test_files_that_are_linked_take_no_room(disk: Disk) -> None:
+    bundle = read_bundle(disk.bundle("first"), disk.public_key, TODAY)
+    model = next(each for each in bundle.files if each.role == "model")
+    linked = {model.path: disk.folder / "some version" / model.path}
+    assert room_needed(bundle, [], {}) - room_needed(bundle, [], linked) == model.size
 
 
 def test_nothing_to_roll_back(root: Path) -> None:

@@ -34,6 +34,7 @@ def test_the_commands_are_those_of_the_design() -> None:
         "audit hold", "audit release", "audit export", "audit erase",
         "audit key new", "audit key show", "audit key rotate", "audit prove", "audit check", "audit controls",
         "bundle create", "bundle diff", "bundle verify", "bundle install", "bundle rollback", "bundle list",
+        "bundle remove",
         "encryption new", "encryption rewrap", "encryption decrypt",
         "audit witness cosign", "console invite", "console people", "console revoke",
     }  # fmt: skip

@@ -197,3 +197,27 @@ def test_files_that_cannot_be_read_are_named(
     refused = cloister("learn", "sort", "--examples", file)
     assert f"{file}:2: {tmp_path / 'a.txt'} cannot be read: Permission denied" in refused.err
     assert refused.code == 2
+
+
+def test_a_head_from_elsewhere_is_imported(sorting: Place, cloister: Cloister, examples: Path, tmp_path: Path) -> None:
+    """One that came with a bundle, or of another workspace; another one of that name is replaced only if that is meant,
+    and kept."""
+    learned = cloister("learn", "sort", "--examples", examples, "--json").json
+    models, carried = sorting.root / "models", tmp_path / "sort.head"
+    shutil.move(models / "sort.head", carried)
+    told = cloister("model", "import", carried)
+    assert (told.code, told.err, learned["sha256"] in told.out) == (0, "", True)
+    assert (models / "sort.head").read_bytes() == carried.read_bytes()
+    pin(sorting, told.out.replace('"', ""))
+    assert cloister("check", "sort").code == 0
+
+    (models / "sort.head").write_bytes(b"another")
+    refused = cloister("model", "import", carried)
+    assert (refused.code, "is another head" in refused.err) == (2, True)
+    told = cloister("model", "import", carried, "--force", "--json").json
+    assert (told["sha256"], told["model_name"]) == (learned["sha256"], "tiny")
+    assert [kept.read_bytes() for kept in models.glob("sort.*.head")] == [b"another"]
+    assert cloister("model", "import", carried, "--type", "f16").code == 2
+    carried.write_bytes(b"no head")
+    assert cloister("model", "import", carried, "--name", "other").code == 3
+    assert not (models / "other.head").exists()

@@ -79,11 +79,17 @@ def _check_committed(source: Source) -> None:
     bundle again."""
     parts = sorted({file.split("/")[0] for file in source.files})
     told = _git(source.folder, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", *parts)
-    changed = [line[3:] for line in told.split("\0") if line]
+    changed = [line[3:] for line in told.split("\0") if line] + _passed_over(source.folder)
     if changed:
         names = ", ".join(changed[:_LISTED]) + (f" and {len(changed) - _LISTED} more" if changed[_LISTED:] else "")
         what = f"has changes that are not committed: {names}"
         raise ConfigError(Problem(shown(source.folder), what, "a clean checkout", "commit them, or put them aside"))
+
+
+def _passed_over(folder: Path) -> list[str]:
+    """The files that git was told not to compare (assume-unchanged), or not to have here (skip-worktree)."""
+    listed = _git(folder, "ls-files", "-v", "-z").split("\0")
+    return [line[2:] for line in listed if line[:1].islower() or line[:1] == "S"]
 
 
 def _tracked(folder: Path) -> list[str]:
