@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pipeline
+from jobs.cluster.asked import cluster_of
 from jobs.config import NO_OCR, JobConfig, RetentionConfig
 from jobs.errors import ConfigError, Problem, Steps
 from jobs.load import LoadedJob, shown
@@ -109,6 +110,7 @@ def _plan(workspace: Workspace, job: LoadedJob, task: pipeline.Task) -> pipeline
         quality=_quality(workspace, config),
         private=config.private,
         silence=silence(),
+        cluster=cluster_of(workspace.root, workspace.site.cluster, None),
     )
 
 

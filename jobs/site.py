@@ -8,6 +8,7 @@ from jobs.nights.calls.called import SiteNotifyConfig
 from jobs.section import Items, RefusedValueError, Section, Text, inside
 
 ORIGIN = r"^[^\s+]{1,200}$"
+CLUSTER_ADDRESS = r"^tls://(?:[^\s/:\[\]]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}$"
 ORIGIN_MEANS = "a name without spaces and '+', at most 200 characters, that no other log has"
 
 
@@ -105,6 +106,17 @@ class ServiceConfig(Section):
     log_keep: int = Field(7, ge=1, le=1000, description="how many of those are kept, as NAME.1 to NAME.n")
 
 
+class ClusterConfig(Section):
+    """Other machines that read and answer documents."""
+
+    scheduler: Annotated[str, StringConstraints(pattern=CLUSTER_ADDRESS)] = Field(
+        description="the address at which workers are listed, as tls://head.example:8786"
+    )
+    credential: Annotated[Text, AfterValidator(inside)] = Field(
+        "keys/cluster/head.pem", description="the file with the private key and certificates of the head"
+    )
+
+
 class ProxyConfig(Section):
     """A proxy in front of the console that knows who somebody is."""
 
@@ -149,6 +161,9 @@ class SiteConfig(Section):
     )
     console: ConsoleConfig = Field(ConsoleConfig(), description="the page in the browser")  # type: ignore[call-arg]
     service: ServiceConfig = Field(ServiceConfig(), description="the service")  # type: ignore[call-arg]
+    cluster: ClusterConfig | None = Field(
+        None, description="other machines that read and answer the documents of all jobs; none if left out"
+    )
     notify: SiteNotifyConfig | None = Field(
         None, description="a command that is called when a run has ended, of whatever job, or the log needs a person"
     )

@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from pipeline.chronicle.settings import Difference, differences, read_settings, settings_in_words
     from pipeline.chronicle.tally import Tally, tally
     from pipeline.chronicle.told import Day, Happening, ModelUse, RunTold, Throughput
+    from pipeline.cluster.authority import issue_credential, make_credentials
+    from pipeline.cluster.look import look_at_workers
+    from pipeline.cluster.peers import HEAD_ROLE, WORKER_ROLE, read_credential
+    from pipeline.cluster.serving import run_scheduler, run_worker
     from pipeline.control.admit import Admitted, Note, NotStatedError, Revoked, admit, revoke
     from pipeline.control.check import Checked, verify_models
     from pipeline.control.compare import Comparison, Said, compare
@@ -73,7 +77,7 @@ if TYPE_CHECKING:
     from pipeline.pages.template import render_page
     from pipeline.parse import Limits, find_tesseract
     from pipeline.parse.view.seen import Mark
-    from pipeline.plan import HeadRef, Input, ModelRef, Ocr, Quality, Rerun, Retention, RunPlan, RunRequest, Site
+    from pipeline.plan import Cluster, HeadRef, Input, ModelRef, Ocr, Quality, Rerun, Retention, RunPlan, RunRequest, Site
     from pipeline.proof.choose import Choice
     from pipeline.proof.export.folder import Exported, export
     from pipeline.proof.judge import Replayed, Verdict
@@ -223,6 +227,10 @@ _LATER = {
     "pipeline.chronicle.settings": "Difference differences read_settings settings_in_words",
     "pipeline.chronicle.tally": "Tally tally",
     "pipeline.chronicle.told": "Day Happening ModelUse Throughput RunTold",
+    "pipeline.cluster.authority": "issue_credential make_credentials",
+    "pipeline.cluster.look": "look_at_workers",
+    "pipeline.cluster.peers": "HEAD_ROLE WORKER_ROLE read_credential",
+    "pipeline.cluster.serving": "run_scheduler run_worker",
     "pipeline.control.admit": "Admitted Note NotStatedError Revoked admit revoke",
     "pipeline.control.check": "Checked verify_models",
     "pipeline.control.compare": "Comparison Said compare",
@@ -253,7 +261,7 @@ _LATER = {
     "pipeline.pages.axes": "Tick axis",
     "pipeline.pages.template": "render_page",
     "pipeline.parse": "Limits find_tesseract",
-    "pipeline.plan": "HeadRef Input ModelRef Ocr Quality Rerun Retention RunPlan RunRequest Site",
+    "pipeline.plan": "Cluster HeadRef Input ModelRef Ocr Quality Rerun Retention RunPlan RunRequest Site",
     "pipeline.proof.choose": "Choice",
     "pipeline.proof.export.folder": "Exported export",
     "pipeline.proof.judge": "Replayed Verdict",

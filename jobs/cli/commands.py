@@ -31,6 +31,18 @@ COMMANDS: Mapping[str, str | Group] = {
     "bench": "bench.bench",
     "backup": "backup.backup",
     "restore": "restore.restore",
+    "worker": "worker.worker",
+    "cluster": Group(
+        "Other machines that read and answer: start workers, see who works.",
+        None,
+        {
+            "up": "cluster_up.up",
+            "down": "cluster_down.down",
+            "status": "cluster_status.status",
+            "scheduler": "cluster_scheduler.scheduler",
+            "credential": "cluster_credential.credential",
+        },
+    ),
     "model": Group(
         "Model files and heads: bring them in, list and compare them, and say which may be used.",
         None,

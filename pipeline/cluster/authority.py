@@ -12,25 +12,25 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from pipeline.cluster.errors import ClusterError
-from pipeline.cluster.peers import HEAD, WORKER
+from pipeline.cluster.peers import HEAD_ROLE, WORKER_ROLE
 
 _YEARS: Final = timedelta(days=3652)
 _VALID: Final = timedelta(days=730)
 _EARLY: Final = timedelta(minutes=10)  # clocks of a building differ a little
 
 
-def credentials(folder: Path) -> tuple[Path, Path]:
+def make_credentials(folder: Path) -> tuple[Path, Path]:
     """The credentials of the head and of workers in a folder, which are made with their authority if they are not there
     yet. OSError."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    head, worker = folder / f"{HEAD}.pem", folder / f"{WORKER}.pem"
-    for path, role in ((head, HEAD), (worker, WORKER)):
+    head, worker = folder / f"{HEAD_ROLE}.pem", folder / f"{WORKER_ROLE}.pem"
+    for path, role in ((head, HEAD_ROLE), (worker, WORKER_ROLE)):
         if not path.exists():
-            issue(folder, path, role)
+            issue_credential(folder, path, role)
     return head, worker
 
 
-def issue(folder: Path, path: Path, role: str, now: datetime | None = None) -> None:
+def issue_credential(folder: Path, path: Path, role: str, now: datetime | None = None) -> None:
     """Make a credential of the authority in `folder`. ClusterError, OSError."""
     now = now or datetime.now(UTC)
     authority, signer = _authority(folder, now)

@@ -1,7 +1,9 @@
 """What goes wrong with the machines of a cluster."""
 
+from pipeline.errors import MachineRefusedError
 
-class ClusterError(Exception):
+
+class ClusterError(MachineRefusedError):
     """The cluster cannot be used as it was asked for; the message is for the operator."""
 
 

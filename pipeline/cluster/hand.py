@@ -20,7 +20,7 @@ from pipeline.cluster.commission import Commission
 from pipeline.cluster.duties import Duties
 from pipeline.cluster.errors import WorkerRefusedError
 from pipeline.cluster.identity import own_identity
-from pipeline.cluster.peers import HEAD, role_of
+from pipeline.cluster.peers import HEAD_ROLE, role_of
 from pipeline.cluster.place import Place
 from pipeline.cluster.quiet import keep_quiet, without_pickles, without_tasks
 
@@ -54,7 +54,7 @@ class Hand:
 
     async def beat(self, comm: Comm) -> dict[str, Any]:
         """Show that this worker lives, without waiting for any of its threads."""
-        return {} if role_of(comm.extra_info.get("peercert")) == HEAD else _NOT_HEAD
+        return {} if role_of(comm.extra_info.get("peercert")) == HEAD_ROLE else _NOT_HEAD
 
     async def accept(self, comm: Comm, commission: str) -> dict[str, Any]:
         """Make ready for a commission, or name the files that are missing for it, with the bytes of each that came."""
@@ -89,7 +89,7 @@ class Hand:
 
     async def _done(self, comm: Comm, on: ThreadPoolExecutor, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """What comes of work on a thread. Whatever goes wrong is told in words: an exception would be pickled."""
-        if role_of(comm.extra_info.get("peercert")) != HEAD:
+        if role_of(comm.extra_info.get("peercert")) != HEAD_ROLE:
             return _NOT_HEAD
         try:
             return await asyncio.get_running_loop().run_in_executor(on, work)

@@ -9,11 +9,9 @@ from pipeline.answer.converse import Conversing
 from pipeline.cluster.answering import AnswerThere
 from pipeline.cluster.commission import commission
 from pipeline.cluster.crew import Crew
-from pipeline.cluster.errors import ClusterError
-from pipeline.cluster.peers import HEAD, read_credential
+from pipeline.cluster.peers import HEAD_ROLE, read_credential
 from pipeline.cluster.quiet import keep_quiet, without_pickles
 from pipeline.cluster.reading import ReadThere
-from pipeline.errors import MachineRefusedError
 from pipeline.inbox.reading import ReadHere
 from pipeline.parse import Tesseract
 from pipeline.plan import Cluster, RunPlan
@@ -33,17 +31,13 @@ def crewed(
     tesseract: Tesseract | None,
     observer: Observer,
 ) -> Iterator[tuple[ReadThere, AnswerThere]]:
-    """What reads and answers on the workers of the cluster, and here where there is none. MachineRefusedError where
-    there is no such cluster, or the credential is none for it: before any document is touched."""
+    """What reads and answers on the workers of the cluster, and here where there is none. ClusterError where there is
+    no such cluster, or the credential is none for it: before any document is touched."""
     keep_quiet()
     without_pickles()
     told = commission(plan, model_sha256, tesseract.describe() if tesseract else None)
     paths = [plan.model.path, *([plan.model.head.path] if plan.model.head else [])]
-    with contextlib.ExitStack() as held:
-        try:
-            credential = read_credential(cluster.credential, HEAD)
-            files = {sha256: path for (sha256, _), path in zip(told.files, paths, strict=True)}
-            crew = held.enter_context(Crew(cluster.scheduler, credential, told, files, cluster.begin))
-        except ClusterError as error:
-            raise MachineRefusedError(str(error)) from error
+    credential = read_credential(cluster.credential, HEAD_ROLE)
+    files = {sha256: path for (sha256, _), path in zip(told.files, paths, strict=True)}
+    with Crew(cluster.scheduler, credential, told, files, cluster.begin) as crew:
         yield ReadThere(crew, reading, plan.site.limits), AnswerThere(crew, answers, observer.note)

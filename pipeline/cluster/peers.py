@@ -12,7 +12,7 @@ from distributed import Security
 
 from pipeline.cluster.errors import ClusterError
 
-HEAD, WORKER = "head", "worker"
+HEAD_ROLE, WORKER_ROLE = "head", "worker"
 """What a certificate says that its holder is: its organizational unit."""
 
 

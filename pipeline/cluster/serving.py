@@ -41,7 +41,7 @@ class _Worker(Worker):
         """Serve nothing."""
 
 
-async def schedule(host: str, port: int, credential: Credential, stop: asyncio.Event, ready: Told) -> None:
+async def run_scheduler(host: str, port: int, credential: Credential, stop: asyncio.Event, ready: Told) -> None:
     """Be the scheduler until `stop` is set; `ready` is told its address. ClusterError where the port is taken."""
     keep_quiet()
     without_pickles()
@@ -63,7 +63,7 @@ async def schedule(host: str, port: int, credential: Credential, stop: asyncio.E
         await scheduler.close()
 
 
-async def work(address: str, credential: Credential, name: str, models: Path, stop: asyncio.Event, told: Told) -> None:
+async def run_worker(address: str, credential: Credential, name: str, models: Path, stop: asyncio.Event, told: Told) -> None:
     """Be a worker until `stop` is set: listed at a scheduler, again and again, for that may be started anew.
 
     ClusterError where the folder of models cannot be used, or the scheduler is of another authority.
@@ -129,7 +129,7 @@ async def _listed(address: str, credential: Credential, hand: Hand, stop: asynci
     except (OSError, TimeoutError, ValueError) as error:
         told(f"the scheduler {address} did not take this worker: {error}")
         return
-    told(f"worker {hand.name} is listed at {address}")
+    told(f"listed: {hand.name} at {address}")
     ends = [asyncio.ensure_future(stop.wait()), asyncio.ensure_future(worker.finished())]  # type: ignore[no-untyped-call]
     try:
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)

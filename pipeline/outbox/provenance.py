@@ -31,6 +31,7 @@ def started(plan: RunPlan, digest: str, model_sha256: str, found: Found, isolati
         requests=plan.requests,
         rerun=found.asked,
         silence=plan.silence,
+        cluster=plan.cluster.scheduler if plan.cluster else None,
     )
 
 

@@ -70,6 +70,7 @@ class RunStarted(Record):
     requests: tuple[RunRequest, ...] = ()
     rerun: RerunAsked | None = None
     silence: Silence | None = None
+    cluster: str | None = None
 
 
 class _Counted:

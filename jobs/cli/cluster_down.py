@@ -1,0 +1,19 @@
+"""`cloister cluster down`: ends what `cluster up` started on this machine."""
+
+from __future__ import annotations
+
+from jobs.cli.options import JsonOption, WorkspaceOption
+from jobs.cli.output import counted, print_json, say
+from jobs.cluster.local import end, read_local
+from jobs.workspace import open_workspace
+
+
+def down(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+    """End the scheduler and the workers that `cluster up` started on this machine. Runs go on without them."""
+    place = open_workspace(workspace)
+    local = read_local(place.root)
+    ended = end(local) if local else 0
+    if as_json:
+        print_json({"ended": ended})
+    else:
+        say(f"{counted(ended, 'process', 'processes')} ended" if ended else "No process of a cluster runs here")

@@ -1,0 +1,39 @@
+"""`cloister cluster status`: who is listed at a scheduler, and whether a run would take them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import pipeline
+from jobs.cli.options import JsonOption, WorkspaceOption
+from jobs.cli.output import print_json, print_table, say
+from jobs.cluster.asked import THREADS, begin_thread, cluster_of
+from jobs.cluster.local import read_local
+from jobs.errors import ConfigError, ExitCode, Problem
+from jobs.workspace import open_workspace
+
+ClusterOption = Annotated[
+    str | None, typer.Option("--cluster", metavar="ADDRESS", help="The scheduler; else the one of site.yaml or `up`.")
+]
+
+
+def status(cluster: ClusterOption = None, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+    """Show the workers that are listed, with their machines, and whether each may work on a run of this workspace.
+
+    Exit 0: some may; 7: none may; 2: no scheduler answers.
+    """
+    place = open_workspace(workspace)
+    local = read_local(place.root)
+    asked = cluster_of(place.root, place.site.cluster, cluster or (local.address if local else None))
+    if asked is None:
+        raise ConfigError(Problem("--cluster", "no cluster is known", "the address of a scheduler", "cloister cluster up"))
+    members = pipeline.look_at_workers(asked)
+    if as_json:
+        print_json({"address": asked.scheduler, "workers": members})
+    else:
+        say(f"{asked.scheduler}: {len(members)} listed")
+        print_table(("worker", "host", "cpu", "isa", "state"), [_line(member) for member in members])
+    if not any(member["state"] == "ready" for member in members):
+        raise SystemExit(int(ExitCode.NEEDS_PERSON))

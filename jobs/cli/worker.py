@@ -1,0 +1,39 @@
+"""`cloister worker`: works for the runs of other machines."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import pipeline
+from jobs.cli.cluster_options import AddressArgument, CredentialOption
+from jobs.cli.output import say
+from jobs.cluster.asked import need_dask
+from jobs.cluster.serving import until_signal
+from jobs.workspace import keep_private
+
+ModelsOption = Annotated[
+    Path,
+    typer.Option(
+        "--models", metavar="FOLDER", help="Where model files lie; one that a run needs and is not there is sent once."
+    ),
+]
+NameOption = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="How it is called; the name of the machine if left out.")
+]
+
+
+def worker(address: AddressArgument, credential: CredentialOption, models: ModelsOption, name: NameOption = None) -> None:
+    """Read and answer documents for runs on another machine, until Ctrl-C or SIGTERM.
+
+    It waits for the scheduler, and for it to come back. Nothing of a document stays on this machine's disk. A run
+    refuses a worker of other software by name. It uses the CPUs that CLOISTER_THREADS and its cgroup allow.
+    """
+    keep_private()
+    need_dask("worker")
+    pipeline.check_machine()
+    speaks, called = pipeline.read_credential(credential, pipeline.WORKER_ROLE), name or platform.node()
+    until_signal(lambda stop: pipeline.run_worker(address, speaks, called, models, stop, say))
