@@ -119,6 +119,9 @@ def confine(said: dict[str, list[str]], workspace: Path, cache: Path, uid: int) 
     places = {"/srv/cloister": workspace, "/var/cache/cloister": cache}
     show_alone(places, ("/srv", "/var/cache", "/tmp", "/var/tmp"))
     _mount("proc", "/proc", "proc", 0, f"hidepid={said['ProtectProc'][0]}")
+    for path in said["InaccessiblePaths"][0].replace("-/", "/").split():
+        if Path(path).is_dir():
+            _mount("tmpfs", path, "tmpfs", 0, "mode=0")
     for point, options in list(_mounts()):
         if not point.startswith((*places, "/tmp", "/var/tmp", "/dev", "/proc")):
             flags = sum(flag for name, flag in _FLAGS.items() if name in options)

@@ -26,6 +26,11 @@ def message(raw):
     kept = [ctypes.create_string_buffer(raw), ctypes.create_string_buffer(struct.pack("=QQ", 0, 0))]
     name, vector = (ctypes.addressof(each) for each in kept)
     return struct.pack("=QIxxxxQQQQIxxxx", name, len(raw), vector, 0, 0, 0, 0)
+def half():
+    libc.mmap.restype = ctypes.c_void_p
+    at = libc.mmap(None, 8192, 3, 0x22, -1, 0)  # PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS
+    libc.munmap(ctypes.c_void_p(at + 4096), 4096)
+    return ctypes.c_void_p(at + 4086)
 def told(result): print("passed" if result >= 0 else os.strerror(ctypes.get_errno()))
 """
 
@@ -64,7 +69,15 @@ def test_calls_of_python_of_native_code_of_a_child_and_of_resolvers_are_seen() -
         ("libc.socket(17, 3, 0)", ("socket", "family 17, type 3, protocol 0")),
         ("libc.socket(2, 3, 1)", ("socket", "family 2, type 3, protocol 1")),
         ("libc.socket(2, 1, 132)", ("socket", "family 2, type 1, protocol 132")),
+        ("libc.socketpair(30, 4, 0, (ctypes.c_int * 2)())", ("socketpair", "family 30, type 4, protocol 0")),
+        ("libc.syscall(438, 0, 0, 0)", ("pidfd_getfd", "a descriptor of another process")),
+        (
+            "libc.syscall(249, b'dns_resolver', b'a.invalid', b'', 0)",
+            ("request_key", "a key, for which a name may be resolved"),
+        ),
         ("libc.connect(made(), ctypes.c_void_p(8), 16)", ("connect", "unknown")),
+        ("libc.connect(made(), ctypes.c_void_p(-1), 16)", ("connect", "unknown")),
+        ("libc.sendmsg(made(), half(), 0)", ("sendmsg", "unknown")),
     ],
 )
 def test_each_native_call_is_seen_and_fails_as_without_a_route(
