@@ -42,9 +42,17 @@ class Compare(ctypes.Structure):
 
 
 def others_may_run() -> bool:
-    """Whether another user reaches this Python and this repository: not where one lies in a folder of root's own."""
+    """Whether another user reaches this Python and this repository: not where one lies in a folder of root's own, but
+    in homes, whose folders `show_alone` makes anew."""
     paths = (Path(sys.executable), Path(sys.executable).resolve(), Path(__file__))
-    return all(folder.stat().st_mode & stat.S_IXOTH for path in paths for folder in path.parents)
+    above = {folder for path in _in_homes() for folder in path.parents}
+    folders = {folder for path in paths for folder in path.parents}
+    return all(folder.stat().st_mode & stat.S_IXOTH for folder in folders - above)
+
+
+def _in_homes() -> set[Path]:
+    """What of this Python and this repository lies in a home."""
+    return {path for path in _HERE if path.parts[1] in ("root", "home")}
 
 
 def seccomp() -> ctypes.CDLL | None:
@@ -142,7 +150,7 @@ def confine(said: dict[str, list[str]], workspace: Path, cache: Path, uid: int) 
 def show_alone(places: Mapping[str, Path], hidden: Sequence[str]) -> None:
     """Hide what lies in these folders and in homes, in a mount namespace of this process, but for `places`: where a
     folder shall be -> the folder. Python itself stays, if it lies in a home."""
-    wanted = {**places, **{str(path): path for path in _HERE if path.parts[1] in ("root", "home")}}
+    wanted = {**places, **{str(path): path for path in _in_homes()}}
     kept = {place: os.open(folder, os.O_PATH) for place, folder in wanted.items()}
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
     for folder in ("/root", "/home", *hidden):

@@ -34,6 +34,16 @@ def half():
 def told(result): print("passed" if result >= 0 else os.strerror(ctypes.get_errno()))
 """
 
+REACHING = """
+import socket
+def test_it():
+    with socket.socket() as server, socket.socket() as client:
+        server.bind(("127.0.0.1", 0)); server.listen(); client.connect(server.getsockname())
+    with socket.socket(type=socket.SOCK_DGRAM) as away:
+        try: away.connect(("192.0.2.7", 9))
+        except OSError: pass
+"""
+
 
 def traced(code: str, tmp_path: Path) -> tuple[Trace, list[str]]:
     """The trace of Python code, and the lines that it printed."""
@@ -111,6 +121,18 @@ def test_programs_may_be_excepted_by_name() -> None:
     found = trace([*PYTHON, "-m", "jobs.silence.deliberate"])
     (program,) = {each.program for each in found.seen}
     assert found.outside(but=[program]) == []
+
+
+def test_a_suite_that_passes_but_is_not_silent_fails(tmp_path: Path) -> None:
+    """`make silent` over a file of one test."""
+    file = tmp_path / "test_reaching.py"
+    file.write_text(REACHING)
+    command = [sys.executable, "-m", "tests.security.silent", str(file), "-p", "no:cacheprovider"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
+    assert "1 passed" in done.stdout
+    assert "1 times connect to 192.0.2.7:9 (outside), by python" in done.stdout
+    assert "2 calls to loopback, 0 rings refused, 1 calls led out, and 0 of the browser" in done.stdout
+    assert done.returncode == 1
 
 
 def test_a_tracer_under_a_tracer_says_so(tmp_path: Path) -> None:
