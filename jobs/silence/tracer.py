@@ -123,7 +123,7 @@ def _why_none(error: OSError) -> str:
     if error.errno == errno.EBUSY:
         return "another tracer looks at this process already (seccomp user notification)"
     needs = "Linux 5.5 or newer on x86-64 or aarch64, and no profile around it that forbids seccomp"
-    return f"the kernel gives no tracer ({error.strerror}); it needs {needs}"
+    return f"the kernel gives no tracer ({error.strerror}: {os.strerror(error.errno or 0)}); it needs {needs}"
 
 
 def _follow(listener: int, process: "subprocess.Popen[bytes]") -> Trace:

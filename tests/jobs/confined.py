@@ -104,7 +104,7 @@ def filter_calls(said: dict[str, list[str]]) -> None:
     _load(_ALLOW, [*rules, (_ENOSYS, "clone3", ())])
     modes = (("chmod", 1), ("fchmod", 1), ("fchmodat", 2), ("mkdir", 1), ("mkdirat", 2))
     _load(_ALLOW, [(_EPERM, call, (Compare(at, _MASKED_EQ, bit, bit),)) for call, at in modes for bit in _SETS_ID])
-    _load(_EPERM, [(_ALLOW, name, ()) for name in sorted(allowed(said))])  # no other filter can be set after it
+    _load(_EPERM, [(_ALLOW, name, ()) for name in sorted(allowed(said))])
 
 
 def _load(default: int, rules: list[tuple[int, str, tuple[Compare, ...]]]) -> None:
@@ -152,6 +152,7 @@ def show_alone(places: Mapping[str, Path], hidden: Sequence[str]) -> None:
     folder shall be -> the folder. Python itself stays, if it lies in a home."""
     wanted = {**places, **{str(path): path for path in _in_homes()}}
     kept = {place: os.open(folder, os.O_PATH) for place, folder in wanted.items()}
+    os.umask(0o022)  # others pass through what is made here
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
     for folder in ("/root", "/home", *hidden):
         _mount("tmpfs", folder, "tmpfs", 0, f"mode={'1777' if folder.endswith('tmp') else '755'}")
