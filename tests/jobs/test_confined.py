@@ -52,6 +52,7 @@ tries = {
     "nice": lambda: os.nice(1),
     "set-id": lambda: os.mkdir("/srv/cloister/x", 0o2700),
     "home": lambda: open(os.path.expanduser("~root/.bashrc")),
+    "names": lambda: os.listdir("/run/dbus"),  # where there is none, this is refused, too
 }
 for name, call in tries.items():
     try:
@@ -79,7 +80,7 @@ def test_what_is_forbidden_is_in_force(tmp_path: Path) -> None:
     done = under("cloister-serve@.service", tmp_path / "ws", tmp_path / "cache", sys.executable, "-c", PROBE)
     assert done.returncode == 0, done.stderr
     assert set(done.stdout.splitlines()) == {
-        f"{each} refused" for each in ("network", "elsewhere", "other", "nice", "set-id", "home")
+        f"{each} refused" for each in ("network", "elsewhere", "other", "nice", "set-id", "home", "names")
     }
 
 
@@ -104,6 +105,7 @@ def test_a_run_with_a_real_model_compiles_reads_and_answers(tmp_path: Path) -> N
     lines = [json.loads(line) for line in (root / "audit/entries/000000000000.jsonl").read_text().splitlines()]
     (started,) = [line for line in lines if line["type"] == "run.started"]
     assert started["isolation"] == {"wanted": "required", "lacking": []}  # parsers give up all that they do elsewhere
+    assert started["silence"] == {"audit_hook": True, "system_calls": "refused"}
     shared = [
         path for path in root.rglob("*") if path.lstat().st_mode & 0o077 and path.suffix not in (".yaml", ".gguf")
     ]
