@@ -77,7 +77,19 @@ if TYPE_CHECKING:
     from pipeline.pages.template import render_page
     from pipeline.parse import Limits, find_tesseract
     from pipeline.parse.view.seen import Mark
-    from pipeline.plan import Cluster, HeadRef, Input, ModelRef, Ocr, Quality, Rerun, Retention, RunPlan, RunRequest, Site
+    from pipeline.plan import (
+        Cluster,
+        HeadRef,
+        Input,
+        ModelRef,
+        Ocr,
+        Quality,
+        Rerun,
+        Retention,
+        RunPlan,
+        RunRequest,
+        Site,
+    )
     from pipeline.proof.choose import Choice
     from pipeline.proof.export.folder import Exported, export
     from pipeline.proof.judge import Replayed, Verdict

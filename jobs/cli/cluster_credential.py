@@ -18,7 +18,9 @@ OutArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The file to m
 HeadOption = Annotated[bool, typer.Option("--head", help="For the head of runs, and not for workers.")]
 
 
-def credential(out: OutArgument, head: HeadOption = False, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+def credential(
+    out: OutArgument, head: HeadOption = False, workspace: WorkspaceOption = None, as_json: JsonOption = False
+) -> None:
     """Make a credential for one machine, valid for two years: so that each has its own, or when one expires."""
     place = open_workspace(workspace)
     need_dask("cluster credential")

@@ -16,4 +16,4 @@ def down(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None
     if as_json:
         print_json({"ended": ended})
     else:
-        say(f"{counted(ended, 'process', 'processes')} ended" if ended else "No process of a cluster runs here")
+        say(f"{counted(ended, 'process')} ended" if ended else "No process of a cluster runs here")

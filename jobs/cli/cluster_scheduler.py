@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pipeline
 from jobs.cli.cluster_options import CredentialOption, HostOption, PortOption
 from jobs.cli.output import say

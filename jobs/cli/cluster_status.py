@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json, print_table, say
-from jobs.cluster.asked import THREADS, begin_thread, cluster_of
+from jobs.cluster.asked import cluster_of
 from jobs.cluster.local import read_local
 from jobs.errors import ConfigError, ExitCode, Problem
 from jobs.workspace import open_workspace
@@ -28,7 +28,9 @@ def status(cluster: ClusterOption = None, workspace: WorkspaceOption = None, as_
     local = read_local(place.root)
     asked = cluster_of(place.root, place.site.cluster, cluster or (local.address if local else None))
     if asked is None:
-        raise ConfigError(Problem("--cluster", "no cluster is known", "the address of a scheduler", "cloister cluster up"))
+        raise ConfigError(
+            Problem("--cluster", "no cluster is known", "the address of a scheduler", "cloister cluster up")
+        )
     members = pipeline.look_at_workers(asked)
     if as_json:
         print_json({"address": asked.scheduler, "workers": members})
@@ -37,3 +39,8 @@ def status(cluster: ClusterOption = None, workspace: WorkspaceOption = None, as_
         print_table(("worker", "host", "cpu", "isa", "state"), [_line(member) for member in members])
     if not any(member["state"] == "ready" for member in members):
         raise SystemExit(int(ExitCode.NEEDS_PERSON))
+
+
+def _line(member: dict[str, Any]) -> tuple[str, ...]:
+    state = f"{member['state']}: {member['why']}" if member["why"] else member["state"]
+    return (*(str(member.get(name, "")) for name in ("worker", "host", "cpu", "isa")), state)

@@ -41,7 +41,9 @@ def up(
         raise ConfigError(Problem("the cluster of this workspace", found, "none", "cloister cluster down"))
     head, worker = pipeline.make_credentials(place.root / FOLDER)
     scheduler = start(
-        place.root, "scheduler", ["cluster", "scheduler", "--host", host, "--port", str(port), "--credential", str(head)]
+        place.root,
+        "scheduler",
+        ["cluster", "scheduler", "--host", host, "--port", str(port), "--credential", str(head)],
     )
     started = [scheduler]
     try:

@@ -14,9 +14,11 @@ import typer
 
 import audit
 import pipeline
+from jobs.cli.cluster_options import ClusterOption
 from jobs.cli.describe import pace_of
 from jobs.cli.options import JobsArgument, JsonOption, WaitOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, print_table, say, say_list
+from jobs.cluster.asked import cluster_of
 from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
 from jobs.load import LoadedJob, shown
 from jobs.nights.beside import Beside
@@ -64,7 +66,11 @@ class Night:
 
 
 def run(
-    jobs: JobsArgument, wait: WaitOption = 0, workspace: WorkspaceOption = None, as_json: JsonOption = False
+    jobs: JobsArgument,
+    wait: WaitOption = 0,
+    cluster: ClusterOption = None,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Run jobs once, one after another; a mistake in one of them does not keep the others from running.
 
@@ -79,6 +85,9 @@ def run(
     place = open_workspace(workspace)
     calling = calling_of(place)
     plans, wrong = plans_of(place, jobs, calling)
+    if cluster is not None:
+        asked = cluster_of(place.root, place.site.cluster, cluster)
+        plans = [(job, replace(plan, cluster=asked)) for job, plan in plans]
     end(place, _run_or_ask(place, plans, calling, wait, wrong), as_json)
 
 

@@ -26,7 +26,9 @@ NameOption = Annotated[
 ]
 
 
-def worker(address: AddressArgument, credential: CredentialOption, models: ModelsOption, name: NameOption = None) -> None:
+def worker(
+    address: AddressArgument, credential: CredentialOption, models: ModelsOption, name: NameOption = None
+) -> None:
     """Read and answer documents for runs on another machine, until Ctrl-C or SIGTERM.
 
     It waits for the scheduler, and for it to come back. Nothing of a document stays on this machine's disk. A run

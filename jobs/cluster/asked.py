@@ -1,7 +1,6 @@
 """Which cluster a run works with: what the command says, else what site.yaml says, else none."""
 
 import re
-import sys
 import threading
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Final
 
 import pipeline
 from jobs.errors import ConfigError, Problem
+from jobs.silence.clients import let_in_for_cluster
 from jobs.silence.guard import let_threads
 from jobs.silence.outside import begin
 from jobs.site import CLUSTER_ADDRESS, ClusterConfig
@@ -36,8 +36,7 @@ def cluster_of(root: Path, said: ClusterConfig | None, asked: str | None) -> pip
 
 def need_dask(where: str) -> None:
     """ConfigError where the extra `cluster` is not installed."""
-    if sys.modules.get("tornado", True) is None:  # kept out of every command that names no cluster (silence/clients.py)
-        del sys.modules["tornado"]
+    let_in_for_cluster()
     if find_spec(_NEEDS) is None:
         remedy = "install cloister with its extra `cluster`; a bundle carries it if it was made with --extra cluster"
         raise ConfigError(Problem(where, "Dask is not installed here", "the package distributed", remedy))

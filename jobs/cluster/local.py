@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from jobs.errors import ConfigError, Problem
+from jobs.silence.outside import start as start_outside
 
 _FILE: Final = "processes.json"
 _STARTS_SECONDS: Final = 60.0
@@ -71,7 +72,7 @@ def start(root: Path, what: str, arguments: Sequence[str], **environment: str) -
     log.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-P", "-c", "import sys; from jobs.cli import main; sys.exit(main())", *arguments]
     with log.open("wb") as out:
-        process = subprocess.Popen(
+        process = start_outside(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
             env={**os.environ, **environment},
         )  # fmt: skip

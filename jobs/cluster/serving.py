@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from jobs.cluster.asked import THREADS, begin_thread
 from jobs.stop import Stop
@@ -17,6 +17,7 @@ def until_signal(work: Callable[[asyncio.Event], Awaitable[None]]) -> None:
     """Do the work on a thread of its own; SIGTERM and SIGINT set the event that it gets. Raises what it raises."""
     done: Future[None] = Future()
     loop, stop = asyncio.new_event_loop(), asyncio.Event()
+    loop.set_default_executor(ThreadPoolExecutor(2, THREADS))
 
     def run() -> None:
         asyncio.set_event_loop(loop)

@@ -22,6 +22,17 @@ OF_OTHERS: Final = (
 """Clients of others and of pyarrow; and what tells its makers of use."""
 
 
+OF_CLUSTERS: Final = ("tornado", "http.client", "urllib.request")
+"""What Dask imports, for a process that works with a cluster: the guard and the kernel hold these as all others."""
+
+
+def let_in_for_cluster() -> None:
+    """Let code of this process import what Dask imports."""
+    for name in OF_CLUSTERS:
+        if sys.modules.get(name, name) is None:
+            del sys.modules[name]
+
+
 def keep_out(*, computes: bool) -> None:
     """Let no code of this process import any of OF_OTHERS, nor of OF_LIBRARY where it computes: it gets an ImportError,
     as where they are not installed."""

@@ -16,8 +16,9 @@ from jobs.silence.outside import has_outside, stay_outside
 
 TRACED: Final = "CLOISTER_TRACED"
 """The environment variable by which a tracer says that it has the network's calls of a process."""
-_CALLS_OUT: Final = frozenset({"run", "retry", "rerun", "serve", "console"})
-"""The commands that start what is the site's own: notify, and what a person starts in the console."""
+_CALLS_OUT: Final = frozenset({"run", "retry", "rerun", "serve", "console", "cluster", "worker"})
+"""The commands that start what is the site's own: notify, what a person starts in the console, and threads that speak
+to a cluster."""
 _COMPUTES: Final = frozenset(
     {"run", "retry", "rerun", "serve", "learn", "qualify", "bench", "audit replay", "model verify"}
 )

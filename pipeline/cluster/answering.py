@@ -91,10 +91,8 @@ class _Answering(Generic[T]):
             self._give_out()
             if piece := self.sharing.for_head():
                 self._answer([piece])
-            elif not crew.roster.working():
-                crew.wait_for_some()
-                if not crew.roster.working():
-                    self._answer_here()
+            elif not crew.roster.working() and not crew.wait_for_some():
+                self._answer_here()
             self._hear()
             if over := self._over():
                 yield over

@@ -69,11 +69,15 @@ class Crew:
         self._thread.join()
         self._loop.close()
 
-    def wait_for_some(self) -> None:
-        """Wait a little until a worker is ready; not at all where none has been for some time, or is to be expected."""
+    def wait_for_some(self) -> bool:
+        """Wait a little for a worker; False where there is none, and the head should work by itself meanwhile."""
         with self.changed:
-            if not self.roster.working() and time.time() < self._alone_until():
-                self.changed.wait(_WAIT_SECONDS)
+            if self.roster.working():
+                return True
+            if time.time() > self._alone_until():
+                return False
+            self.changed.wait(_WAIT_SECONDS)
+            return True
 
     def dismiss(self, member: Member, why: str) -> None:
         """Give a member nothing more."""

@@ -39,7 +39,9 @@ async def _look(address: str, credential: Credential) -> list[dict[str, Any]]:
         raise ClusterError(f"cluster {address}: no scheduler answers there: {error}") from error
     finally:
         await scheduler.close()
-    found = await asyncio.gather(*(_look_at(at, str(facts.get("name")), credential, own) for at, facts in listed.items()))
+    found = await asyncio.gather(
+        *(_look_at(at, str(facts.get("name")), credential, own) for at, facts in listed.items())
+    )
     return sorted(found, key=lambda one: str(one["worker"]))
 
 

@@ -4,6 +4,7 @@ Tasks of Dask, by which a client has any code run on a worker, are refused on bo
 of code is taken, and no message is unpickled here (Dask's own messages of this use have none).
 """
 
+import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -40,7 +41,6 @@ _SETTINGS: Final[Mapping[str, Any]] = {
     "distributed.comm.require-encryption": True,
     "distributed.comm.timeouts.connect": "10s",
     "distributed.comm.compression": None,
-    "distributed.logging": {"distributed": "error"},
 }
 
 
@@ -56,6 +56,7 @@ class _Refuses:
 def keep_quiet() -> None:
     """Set Dask up in this process; may be called again."""
     dask.config.set(_SETTINGS)
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
 
 
 def without_tasks(server: Worker | Scheduler) -> None:

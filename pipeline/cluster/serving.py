@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import os
+import shutil
 import ssl
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -63,7 +65,9 @@ async def run_scheduler(host: str, port: int, credential: Credential, stop: asyn
         await scheduler.close()
 
 
-async def run_worker(address: str, credential: Credential, name: str, models: Path, stop: asyncio.Event, told: Told) -> None:
+async def run_worker(
+    address: str, credential: Credential, name: str, models: Path, stop: asyncio.Event, told: Told
+) -> None:
     """Be a worker until `stop` is set: listed at a scheduler, again and again, for that may be started anew.
 
     ClusterError where the folder of models cannot be used, or the scheduler is of another authority.
@@ -118,9 +122,10 @@ def _is_of_others(error: BaseException | None) -> bool:
 
 async def _listed(address: str, credential: Credential, hand: Hand, stop: asyncio.Event, told: Told) -> None:
     """Be listed until `stop` is set or the scheduler is gone."""
+    scratch = tempfile.mkdtemp(prefix="cloister-worker-")  # Dask makes a folder there, and puts nothing in it
     worker = _Worker(
         address, nthreads=1, name=f"{hand.name}-{os.getpid()}-{time.time_ns() % 1_000_000:06d}", protocol="tls",
-        security=credential.security, local_directory=str(hand.folder), memory_limit=0, dashboard=False,
+        security=credential.security, local_directory=scratch, memory_limit=0, dashboard=False,
     )  # fmt: skip
     worker.handlers.update(hand.operations)
     without_tasks(worker)
@@ -138,5 +143,6 @@ async def _listed(address: str, credential: Credential, hand: Hand, stop: asynci
             end.cancel()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(worker.close(timeout=_CLOSE_SECONDS), _CLOSE_SECONDS)
+        shutil.rmtree(scratch, ignore_errors=True)
     if not stop.is_set():
         told(f"the scheduler {address} is gone")
