@@ -153,7 +153,7 @@ lock:
 	$(PYTHON) -m uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
 		--no-emit-index-url --no-emit-find-links --extra build --extra ocr -o requirements.lock pyproject.toml
 	$(PYTHON) -m uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
-		--no-emit-index-url --no-emit-find-links --extra build --extra ocr --extra test -c requirements.lock \
+		--no-emit-index-url --no-emit-find-links --extra build --extra ocr --extra cluster --extra test -c requirements.lock \
 		-o requirements-test.lock pyproject.toml
 	echo pip | $(PYTHON) -m uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
 		--no-emit-index-url --no-emit-find-links --no-annotate -o pip.lock -

@@ -55,9 +55,10 @@ class ReadThere:
             while (member := self._crew.roster.reader()) is None:
                 if stop() or self._closed:
                     raise StoppedError
-                if not self._crew.roster.working():
+                if self._crew.roster.working():
+                    self._crew.changed.wait(_LOOK_SECONDS)
+                elif not self._crew.wait_for_some():
                     return None
-                self._crew.changed.wait(_LOOK_SECONDS)
             member.reads += 1
             return member
 
