@@ -1,0 +1,26 @@
+"""Workspaces of the pipeline's tests, and a cluster of two workers for all tests of a file."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline import RunPlan, Site
+from tests.cluster.processes import Machines, machines
+from tests.pipeline.conftest import make_plan, make_site
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return make_site(tmp_path / "workspace")
+
+
+@pytest.fixture
+def plan(site: Site, tiny_model: Path) -> RunPlan:
+    return make_plan(site, tiny_model)
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+    with machines(tmp_path_factory.mktemp("cluster"), ("one", "two")) as found:
+        yield found
