@@ -150,7 +150,7 @@ def test_a_disk_with_room(place: Place, monkeypatch: pytest.MonkeyPatch) -> None
 def test_syncs_are_measured_and_nothing_stays(place: Place) -> None:
     before = sorted(place.root.rglob("*"))
     (finding,) = sync.examine(patient_of(place))
-    assert 0 < finding.figures["median_ms"] <= finding.figures["worst_ms"]  # type: ignore[operator]
+    assert 0 <= finding.figures["median_ms"] <= finding.figures["worst_ms"]  # type: ignore[operator]  # 0: in memory
     assert "a commit has about 5 of them" in finding.sentence
     assert sorted(place.root.rglob("*")) == before
 
