@@ -16,6 +16,8 @@ _UNKNOWN: Final = -1  # the family of a socket that is made of a descriptor
 _NAMES: Final = ("getaddrinfo", "gethostbyname", "gethostbyaddr", "getnameinfo")
 _ADDRESSED: Final = ("connect", "bind", "sendto", "sendmsg")
 _MOST: Final = 16  # attempts that are remembered
+SAID: Final = "network refused: "
+"""How the line on stderr begins that tells of an attempt."""
 _LIBRARY: Final = os.path.dirname(os.__file__)  # noqa: PTH120
 
 Door = Callable[[str, int, Any], bool]
@@ -97,6 +99,8 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
         family, address = arguments[1], None
     elif call in _ADDRESSED:
         family, address = int(arguments[0].family), arguments[1]
+        if address is None:  # to whom it is connected already, as `send`, of which nobody hears
+            return
     else:
         return
     is_local = family in _LOCAL or (family == _UNKNOWN and call == "__new__")
@@ -110,7 +114,7 @@ def _refuse(call: str, family: int, address: Any) -> None:
     if len(_guard.attempts) < _MOST:
         _guard.attempts.append(attempt)
     with contextlib.suppress(OSError):
-        os.write(2, f"network refused: {attempt}\n".encode("ascii", "backslashreplace"))
+        os.write(2, f"{SAID}{attempt}\n".encode("ascii", "backslashreplace"))
     raise NetworkAttemptError(str(attempt))
 
 

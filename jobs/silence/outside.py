@@ -26,7 +26,9 @@ class _Outside:
             answer, command, settings = self.asked.get()
             try:
                 answer.set_result(subprocess.Popen(command, **settings))
-            except (OSError, ValueError) as error:
+            except (
+                BaseException
+            ) as error:  # whatever it is, who asked waits for it, and the thread is for all that follow
                 answer.set_exception(error)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, Any, Final
 
 import pipeline
 from jobs.errors import ConfigError, Problem
@@ -22,9 +22,10 @@ from jobs.load import LoadedJob, shown
 from jobs.nights.handing.follow import service_of
 from jobs.plan import head_file, model_file
 from jobs.silence.deliberate import CALLS
+from jobs.silence.guard import SAID
 from jobs.silence.isolated import NOT_ALLOWED
 from jobs.silence.samples import write_samples
-from jobs.silence.tracer import NoTracerError, Seen, Trace, trace
+from jobs.silence.tracer import UNKNOWN, NoTracerError, Seen, Trace, trace
 from jobs.workspace import Workspace, find_job, load_job_of, readable_jobs
 
 _PYTHON: Final = (sys.executable, "-P")
@@ -32,22 +33,43 @@ _PYTHON: Final = (sys.executable, "-P")
 _CLOISTER: Final = (*_PYTHON, "-c", "import jobs.cli; jobs.cli.main()")
 _ISOLATED: Final = (*_PYTHON, "-m", "jobs.silence.isolated")
 _FINE: Final = (0, 1)  # done; done, but some documents failed
-_SHOWN: Final = 2_000  # bytes of what a command said that failed
+_SHOWN: Final = 2_000  # characters of what a command said that failed
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A command of the proof, and its trace. `refused`: what its own guard said that it refused, so that the kernel was
+    never asked; `answered`: how many documents a run answered, None for other commands."""
+
+    name: str
+    trace: Trace
+    refused: tuple[str, ...]
+    answered: int | None
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing in it reached for a network."""
+        return not self.refused and not self.trace.outside()
 
 
 @dataclass(frozen=True)
 class Proof:
     """What came of it. `caught`: the ways in which calls were made on purpose and seen; `isolated`: whether the
-    commands ran in a namespace without a route, too; `ran`: the commands, each with its exit code and trace."""
+    commands ran in a namespace without a route, too; `ran`: the commands."""
 
     caught: tuple[str, ...]
     isolated: bool
-    ran: tuple[tuple[str, Trace], ...]
+    ran: tuple[Ran, ...]
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing reached for a network."""
+        return all(each.is_silent for each in self.ran)
 
     @property
     def outside(self) -> list[tuple[str, Seen, int]]:
         """The command, the call and how often, of each call that led out of the machine or resolved a name."""
-        return [(name, *found) for name, traced in self.ran for found in traced.outside()]
+        return [(each.name, *found) for each in self.ran for found in each.trace.outside()]
 
 
 def prove(workspace: Workspace, job: str | None, note: Callable[[str], None]) -> Proof:
@@ -62,42 +84,61 @@ def prove(workspace: Workspace, job: str | None, note: Callable[[str], None]) ->
     if not isolated:
         note("this machine gives no network namespace: the tracer alone keeps calls from going out")
     if job is not None:
-        found = load_job_of(workspace, find_job(workspace, job))
+        load_job_of(workspace, find_job(workspace, job))
         if service_of(workspace) is not None:
             where = "cloister serve works on this workspace, and would run the job where nobody traces it"
             raise ConfigError(Problem(str(workspace.root), where, remedy="stop the service first"))
-        return Proof(caught, isolated, tuple(_run(workspace.root, [("run", found.name)], isolated, note)))
+        return Proof(caught, isolated, tuple(_run(workspace.root, [("run", job, "--json")], isolated, note)))
     with _made_for_proof(workspace, note) as (root, name):
         return Proof(caught, isolated, tuple(_run(root, _night(name), isolated, note)))
 
 
 def _night(job: str) -> list[tuple[str, ...]]:
     """The commands of a night and its morning."""
-    return [("run", job), ("results", job), ("audit", "verify"), ("audit", "replay", "--sample", "100%")]
+    return [("run", job, "--json"), ("results", job), ("audit", "verify"), ("audit", "replay", "--sample", "100%")]
 
 
-def _run(
-    root: Path, commands: Sequence[tuple[str, ...]], isolated: bool, note: Callable[[str], None]
-) -> Iterator[tuple[str, Trace]]:
+def _run(root: Path, commands: Sequence[tuple[str, ...]], isolated: bool, note: Callable[[str], None]) -> Iterator[Ran]:
     for each in commands:
-        name = f"cloister {' '.join(each)}"
-        traced = _traced([*_CLOISTER, *each, "--workspace", str(root)], isolated, name)
-        note(f"{name}: {len(traced.outside()):,} calls led out")
-        yield name, traced
+        ran = _ran(root, each, isolated)
+        note(f"{ran.name}: {len(ran.trace.outside()) + len(ran.refused):,} calls led out")
+        yield ran
 
 
-def _traced(command: Sequence[str], isolated: bool, name: str) -> Trace:
-    """The trace of a command that did its work. ConfigError with its last words for one that did not."""
-    with tempfile.TemporaryFile() as said:
-        silent = {"stdin": subprocess.DEVNULL, "stdout": said, "stderr": subprocess.STDOUT}
-        traced = trace([*_ISOLATED, *command] if isolated else command, **silent)
-        if traced.code not in _FINE and not traced.outside():
-            size = said.seek(0, os.SEEK_END)
-            last = os.pread(said.fileno(), _SHOWN, max(0, size - _SHOWN)).decode("utf-8", "replace").strip()
-            raise ConfigError(
-                Problem(name, f"it ended with exit code {traced.code}, so that it proves nothing:\n{last}")
-            )
-    return traced
+def _ran(root: Path, words: tuple[str, ...], isolated: bool) -> Ran:
+    """A command that did its work, or reached for a network. ConfigError, with its last words, for one that did
+    neither."""
+    name = f"cloister {' '.join(words)}"
+    command = [*_CLOISTER, *words, "--workspace", str(root)]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        traced = _trace(
+            [*_ISOLATED, *command] if isolated else command, stdin=subprocess.DEVNULL, stdout=out, stderr=err
+        )
+        told, said = _text(out), _text(err)
+    refused = tuple(line.removeprefix(SAID) for line in said.splitlines() if line.startswith(SAID))
+    if traced.outside() or refused:
+        return Ran(name, traced, refused, None)
+    if traced.code not in _FINE:
+        last = (said.strip() or told.strip())[-_SHOWN:]
+        raise ConfigError(Problem(name, f"it ended with exit code {traced.code}, so that it proves nothing:\n{last}"))
+    answered = sum(run["counts"]["done"] for run in json.loads(told)["runs"]) if words[0] == "run" else None
+    if answered == 0:
+        found = "it answered no document, so that it proves nothing"
+        raise ConfigError(Problem(name, found, "a document that waits for the job, and is answered"))
+    return Ran(name, traced, (), answered)
+
+
+def _text(file: IO[bytes]) -> str:
+    """Everything that a command wrote into a file."""
+    return os.pread(file.fileno(), file.seek(0, os.SEEK_END), 0).decode("utf-8", "replace")
+
+
+def _trace(command: Sequence[str], **settings: Any) -> Trace:
+    """The trace of a command. MachineRefusedError where there is no tracer."""
+    try:
+        return trace(command, **settings)
+    except NoTracerError as error:
+        raise pipeline.MachineRefusedError(f"it cannot be proved here that nothing goes out: {error}") from error
 
 
 def _can_leave() -> bool:
@@ -110,12 +151,14 @@ def _can_leave() -> bool:
 
 def _prove_tracer() -> tuple[str, ...]:
     """The ways in which calls were made on purpose, all of which the tracer saw. MachineRefusedError."""
-    try:
-        traced = trace([*_PYTHON, "-m", "jobs.silence.deliberate"])
-    except NoTracerError as error:
-        raise pipeline.MachineRefusedError(f"it cannot be proved here that nothing goes out: {error}") from error
+    traced = _trace([*_PYTHON, "-m", "jobs.silence.deliberate"])
     seen = {(each.call, each.address) for each, _ in traced.outside()}
     missed = [who for who, call in CALLS.items() if call not in seen]
+    if missed and UNKNOWN in {address for _, address in seen}:
+        raise pipeline.MachineRefusedError(
+            "it cannot be proved here that nothing goes out: a tracer reads the memory of what it starts, and this "
+            "machine forbids it (kernel.yama.ptrace_scope is above 1, or a profile around this process)"
+        )
     if missed or traced.code:
         raise pipeline.MachineRefusedError(
             f"the tracer does not see calls that were made on purpose, by {', '.join(missed) or 'nobody'} "

@@ -18,6 +18,10 @@ class CannotGoOnError(Exception):
     """This kernel cannot let a call go on that it asked about."""
 
 
+class UnreadableError(Exception):
+    """The memory of who asked cannot be read."""
+
+
 @dataclass(frozen=True)
 class Question:
     """A call that a thread of a process is about to make: its number and arguments. The thread waits for the answer."""
@@ -28,12 +32,19 @@ class Question:
     arguments: tuple[int, ...]
 
     def memory(self, address: int, size: int) -> bytes:
-        """Read what an argument points to, in the memory of the process; less where less is there. OSError."""
-        mem = os.open(f"/proc/{self.thread}/mem", os.O_RDONLY | os.O_CLOEXEC)
+        """Read what an argument points to, in the memory of the process. UnreadableError where not all of it is there,
+        or this process may not look."""
         try:
-            return os.pread(mem, size, address)
-        finally:
-            os.close(mem)
+            mem = os.open(f"/proc/{self.thread}/mem", os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                read = os.pread(mem, size, address)
+            finally:
+                os.close(mem)
+        except (OSError, OverflowError) as error:  # the latter for an address that no process has
+            raise UnreadableError from error
+        if len(read) < size:
+            raise UnreadableError
+        return read
 
     def process(self) -> tuple[int, str]:
         """The process of the thread, and the name of its program; what is known of one that has just gone."""

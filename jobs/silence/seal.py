@@ -18,13 +18,13 @@ TRACED: Final = "CLOISTER_TRACED"
 """The environment variable by which a tracer says that it has the network's calls of a process."""
 _CALLS_OUT: Final = frozenset({"run", "retry", "rerun", "serve", "console"})
 """The commands that start what is the site's own: notify, and what a person starts in the console."""
-_COMPUTES: Final = frozenset({"run", "retry", "rerun", "serve", "learn", "qualify", "bench"})
+_COMPUTES: Final = frozenset(
+    {"run", "retry", "rerun", "serve", "learn", "qualify", "bench", "audit replay", "model verify"}
+)
 """The commands that compute, in whose process no client can be imported."""
-_LATER: Final = frozenset({"console", "doctor"})
-"""The commands that are held by the kernel later: the console when it listens; doctor's proof, which makes calls on
-purpose, and has its own tracer, not at all."""
-
-_CONNECTS: Final = ("bundle", "create")
+_ABOUT_PEOPLE: Final = frozenset({"invite", "people", "revoke"})
+"""What `console` does without listening."""
+_CONNECTS: Final = "bundle create"
 """The one command for a connected machine: the kernel does not hold it, for it has pip fetch wheels."""
 
 
@@ -41,16 +41,24 @@ _sealed = _Sealed()
 @contextlib.contextmanager
 def silenced(arguments: Sequence[str], *, own_process: bool) -> Iterator[None]:
     """Guard a command as long as it lasts; where the process is its own, have the kernel hold that, for good."""
-    command = arguments[0] if arguments else ""
-    connects = tuple(arguments[:2]) == _CONNECTS
+    command, both = " ".join(arguments[:1]), " ".join(arguments[:2])
     with watching():
         if own_process:
-            keep_out(computes=command in _COMPUTES)
+            keep_out(computes=bool({command, both} & _COMPUTES))
             if command in _CALLS_OUT:
                 stay_outside()
-            if command not in _LATER and not connects:
+            if both != _CONNECTS and not _is_held_later(arguments):
                 seal()
         yield
+
+
+def _is_held_later(arguments: Sequence[str]) -> bool:
+    """Whether the kernel holds the command later: the console when it listens; or not at all: doctor's proof, which
+    makes calls on purpose, and has its own tracer."""
+    command, *more = arguments or ("",)
+    if command == "console":
+        return not _ABOUT_PEOPLE & set(more[:1])
+    return command == "doctor" and "--egress" in more
 
 
 def seal() -> None:
@@ -64,7 +72,7 @@ def seal() -> None:
 
 
 def seal_if_own() -> None:
-    """Seal a process that is a command's own, and has waited with it until now."""
+    """Seal a process that is a command's own, and has waited with it until it listened."""
     if has_outside():
         seal()
 

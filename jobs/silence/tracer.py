@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import pipeline
 from jobs.silence.addresses import Address, Where, parse_address
-from jobs.silence.questions import CannotGoOnError, Question, answer, is_waiting, receive
+from jobs.silence.questions import CannotGoOnError, Question, UnreadableError, answer, is_waiting, receive
 from jobs.silence.seal import TRACED
 
 _LONGEST: Final = 128  # bytes of an address (struct sockaddr_storage)
@@ -30,7 +30,13 @@ _MESSAGE: Final = 56  # bytes of struct msghdr; in struct mmsghdr 64
 _INET: Final = (2, 10)  # AF_INET, AF_INET6
 _RAW, _SCTP, _TYPE = 3, 132, 0xF  # of a socket: with these, others are reached without a call that names them
 _GRACE_SECONDS: Final = 5.0  # for what the command leaves behind
-_RING: Final = "io_uring"
+UNKNOWN: Final = "unknown"
+"""The address of a call whose memory could not be read."""
+_LEAD_OUT: Final = {
+    "pidfd_getfd": Address("a descriptor of another process", Where.OUTSIDE),
+    "request_key": Address("a key, for which a name may be resolved", Where.NAME),
+}
+"""Calls that lead out whatever their arguments are."""
 
 
 class NoTracerError(Exception):
@@ -117,7 +123,7 @@ def _why_none(error: OSError) -> str:
     if error.errno == errno.EBUSY:
         return "another tracer looks at this process already (seccomp user notification)"
     needs = "Linux 5.5 or newer on x86-64 or aarch64, and no profile around it that forbids seccomp"
-    return f"the kernel gives no tracer ({error.strerror}); it needs {needs}"
+    return f"the kernel gives no tracer ({error.strerror}: {os.strerror(error.errno or 0)}); it needs {needs}"
 
 
 def _follow(listener: int, process: "subprocess.Popen[bytes]") -> Trace:
@@ -150,8 +156,8 @@ def _answer_one(listener: int, found: Trace) -> None:
     call = _CALLS[question.number]
     try:
         addresses = _addresses(call, question)
-    except OSError:  # its memory cannot be read
-        addresses = [Address("unknown", Where.OUTSIDE)]
+    except UnreadableError:
+        addresses = [Address(UNKNOWN, Where.OUTSIDE)]
     if not is_waiting(listener, question):
         return
     refusal = 0
@@ -171,9 +177,11 @@ def _answer_one(listener: int, found: Trace) -> None:
 
 
 def _addresses(call: str, question: Question) -> list[Address]:
-    """The addresses that a call names; OSError where they cannot be read."""
+    """The addresses that a call names. UnreadableError."""
     a = question.arguments
-    if call == "socket":
+    if call in _LEAD_OUT:
+        return [_LEAD_OUT[call]]
+    if call in ("socket", "socketpair"):
         return _of_socket(*(argument & 0xFFFFFFFF for argument in a[:3]))
     if call in ("connect", "bind"):
         return [_address(question, a[1], a[2], sends=call == "bind")]

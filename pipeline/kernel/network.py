@@ -17,7 +17,10 @@ _LOCAL = one_of(0, _UNIX, _NETLINK)
 # fmt: off
 REFUSED: dict[str, Call] = {
     "socket": Call(41, 198, "all that leads out of this machine begins with a socket of such a family", _LOCAL),
+    "socketpair": Call(53, 199, "pairs of some families (TIPC) can be led elsewhere afterwards", one_of(0, _UNIX)),
     "io_uring_setup": Call(425, 425, "through a ring sockets are made and connected without a call that is filtered"),
+    "pidfd_getfd": Call(438, 438, "it takes an open socket out of another process"),
+    "request_key": Call(249, 218, "for a key the kernel has a helper resolve a name (dns_resolver), held by no filter"),
 }
 """What a process of ours may not do."""
 

@@ -42,9 +42,17 @@ class Compare(ctypes.Structure):
 
 
 def others_may_run() -> bool:
-    """Whether another user reaches this Python and this repository: not where one lies in a folder of root's own."""
+    """Whether another user reaches this Python and this repository: not where one lies in a folder of root's own, but
+    in homes, whose folders `show_alone` makes anew."""
     paths = (Path(sys.executable), Path(sys.executable).resolve(), Path(__file__))
-    return all(folder.stat().st_mode & stat.S_IXOTH for path in paths for folder in path.parents)
+    above = {folder for path in _in_homes() for folder in path.parents}
+    folders = {folder for path in paths for folder in path.parents}
+    return all(folder.stat().st_mode & stat.S_IXOTH for folder in folders - above)
+
+
+def _in_homes() -> set[Path]:
+    """What of this Python and this repository lies in a home."""
+    return {path for path in _HERE if path.parts[1] in ("root", "home")}
 
 
 def seccomp() -> ctypes.CDLL | None:
@@ -96,7 +104,7 @@ def filter_calls(said: dict[str, list[str]]) -> None:
     _load(_ALLOW, [*rules, (_ENOSYS, "clone3", ())])
     modes = (("chmod", 1), ("fchmod", 1), ("fchmodat", 2), ("mkdir", 1), ("mkdirat", 2))
     _load(_ALLOW, [(_EPERM, call, (Compare(at, _MASKED_EQ, bit, bit),)) for call, at in modes for bit in _SETS_ID])
-    _load(_EPERM, [(_ALLOW, name, ()) for name in sorted(allowed(said))])  # no other filter can be set after it
+    _load(_EPERM, [(_ALLOW, name, ()) for name in sorted(allowed(said))])
 
 
 def _load(default: int, rules: list[tuple[int, str, tuple[Compare, ...]]]) -> None:
@@ -119,6 +127,9 @@ def confine(said: dict[str, list[str]], workspace: Path, cache: Path, uid: int) 
     places = {"/srv/cloister": workspace, "/var/cache/cloister": cache}
     show_alone(places, ("/srv", "/var/cache", "/tmp", "/var/tmp"))
     _mount("proc", "/proc", "proc", 0, f"hidepid={said['ProtectProc'][0]}")
+    for path in said["InaccessiblePaths"][0].replace("-/", "/").split():
+        if Path(path).is_dir():
+            _mount("tmpfs", path, "tmpfs", 0, "mode=0")
     for point, options in list(_mounts()):
         if not point.startswith((*places, "/tmp", "/var/tmp", "/dev", "/proc")):
             flags = sum(flag for name, flag in _FLAGS.items() if name in options)
@@ -139,8 +150,9 @@ def confine(said: dict[str, list[str]], workspace: Path, cache: Path, uid: int) 
 def show_alone(places: Mapping[str, Path], hidden: Sequence[str]) -> None:
     """Hide what lies in these folders and in homes, in a mount namespace of this process, but for `places`: where a
     folder shall be -> the folder. Python itself stays, if it lies in a home."""
-    wanted = {**places, **{str(path): path for path in _HERE if path.parts[1] in ("root", "home")}}
+    wanted = {**places, **{str(path): path for path in _in_homes()}}
     kept = {place: os.open(folder, os.O_PATH) for place, folder in wanted.items()}
+    os.umask(0o022)  # others pass through what is made here
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
     for folder in ("/root", "/home", *hidden):
         _mount("tmpfs", folder, "tmpfs", 0, f"mode={'1777' if folder.endswith('tmp') else '755'}")

@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image, ImageDraw, ImageFont
 
+from pipeline.parse import find_tesseract
 from tests.jobs import confined
 from tests.jobs.conftest import SORT
 
@@ -52,6 +54,7 @@ tries = {
     "nice": lambda: os.nice(1),
     "set-id": lambda: os.mkdir("/srv/cloister/x", 0o2700),
     "home": lambda: open(os.path.expanduser("~root/.bashrc")),
+    "names": lambda: os.listdir("/run/dbus"),  # where there is none, this is refused, too
 }
 for name, call in tries.items():
     try:
@@ -79,13 +82,21 @@ def test_what_is_forbidden_is_in_force(tmp_path: Path) -> None:
     done = under("cloister-serve@.service", tmp_path / "ws", tmp_path / "cache", sys.executable, "-c", PROBE)
     assert done.returncode == 0, done.stderr
     assert set(done.stdout.splitlines()) == {
-        f"{each} refused" for each in ("network", "elsewhere", "other", "nice", "set-id", "home")
+        f"{each} refused" for each in ("network", "elsewhere", "other", "nice", "set-id", "home", "names")
     }
+
+
+def write_scan(path: Path) -> None:
+    """Write a picture of a line of text."""
+    picture = Image.new("L", (900, 120), 255)
+    ImageDraw.Draw(picture).text((20, 30), "The tenant leases the flat.", fill=0, font=ImageFont.load_default(48))
+    picture.save(path)
 
 
 @by_hand
 def test_a_run_with_a_real_model_compiles_reads_and_answers(tmp_path: Path) -> None:
-    """From an empty cache, so that the kernels are compiled under the filter, by numba."""
+    """From an empty cache, so that the kernels are compiled under the filter, by numba; and a scan, where Tesseract is
+    installed, which is started under it."""
     if not (model := os.environ.get("CLOISTER_MODEL")):
         pytest.skip("CLOISTER_MODEL names the real model")
     root, cache = tmp_path / "ws", tmp_path / "cache"
@@ -94,16 +105,19 @@ def test_a_run_with_a_real_model_compiles_reads_and_answers(tmp_path: Path) -> N
     shutil.copy(model, root / "models" / "real.gguf")
     (root / "inbox" / "sort").mkdir()
     (root / "inbox" / "sort" / "lease.html").write_text("<p>The tenant leases the flat from the landlord.</p>")
+    if can_read_scans := not isinstance(find_tesseract(()), str):
+        write_scan(root / "inbox" / "sort" / "scan.png")
     cache.mkdir()
     for path in (root, cache, *root.rglob("*")):
         os.chown(path, UID, UID)
     run = ["run", "sort", "--workspace", "/srv/cloister", "--json"]
     done = under("cloister-run@.service", root, cache, *COMMAND, *run)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["runs"][0]["counts"]["done"] == 1
+    assert json.loads(done.stdout)["runs"][0]["counts"]["done"] == 1 + can_read_scans
     lines = [json.loads(line) for line in (root / "audit/entries/000000000000.jsonl").read_text().splitlines()]
     (started,) = [line for line in lines if line["type"] == "run.started"]
     assert started["isolation"] == {"wanted": "required", "lacking": []}  # parsers give up all that they do elsewhere
+    assert started["silence"] == {"audit_hook": True, "system_calls": "refused"}
     shared = [
         path for path in root.rglob("*") if path.lstat().st_mode & 0o077 and path.suffix not in (".yaml", ".gguf")
     ]

@@ -3,6 +3,7 @@
 The numbers need no accounts. It has to be root; systemd-tmpfiles and systemd-sysusers need no running systemd.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from engine import compiling
 from tests.jobs import confined
 from tests.jobs.conftest import SORT
 
@@ -22,6 +24,8 @@ CONFIGS = Path(__file__).parents[2] / "configs" / "systemd"
 OWNER = 31_000
 NOBODY = 31_009
 GROUPS = {"cloister-operator": 31_001, "cloister-reviewer": 31_002, "cloister-auditor": 31_003}
+COMPUTE = {"owner": OWNER, "cloister-auditor": GROUPS["cloister-auditor"] + 1000}
+"""Who computes -> the user's number."""
 WORKSPACE = "/srv/cloister"
 COMMAND = [sys.executable, "-P", "-c", "from jobs.cli import main; main()"]
 _ACL_GROUP = 0x08  # acl(5): ACL_GROUP, a named one
@@ -42,29 +46,41 @@ def has_lists(folder: Path) -> bool:
     return True
 
 
+def copy_if_there(source: str, target: str) -> None:
+    """Copy a file of the cache, which other tests may be about to replace."""
+    with contextlib.suppress(FileNotFoundError):
+        shutil.copy(source, target)
+
+
+def give(folder: Path, user: int) -> None:
+    """Make all that lies in a folder this user's."""
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, user, user)
+
+
 class Roles:
     """A workspace whose rights roles.conf gave, and processes of its users."""
 
-    def __init__(self, root: Path, cache: Path) -> None:
-        self.root, self._cache = root, cache
+    def __init__(self, folder: Path) -> None:
+        self.root, self._caches = folder / "ws", folder / "caches"
+        for who, number in COMPUTE.items():  # with what is compiled already, which test_confined.py does anew
+            shutil.copytree(compiling.FOLDER, self._caches / who / compiling.FOLDER.name, copy_function=copy_if_there)
+            give(self._caches / who, number)
 
     def call(self, who: str, *words: str) -> subprocess.CompletedProcess[str]:
         """Run a program as somebody, who sees the workspace as /srv/cloister."""
         group = {**GROUPS, "owner": OWNER, "nobody": NOBODY}[who]
+        cache = {"/var/cache/cloister": self._caches / who} if who in COMPUTE else {}
 
         def become() -> None:
             confined.called(confined.unshare_mounts())
-            confined.show_alone(
-                {WORKSPACE: self.root, "/var/cache/cloister": self._cache}, ("/srv", "/var/cache", "/tmp")
-            )
-            os.umask(0o022)
+            confined.show_alone({WORKSPACE: self.root, **cache}, ("/srv", "/var/cache", "/tmp"))
             os.setgroups([])
             os.setgid(group)
             os.setuid(group + (1000 if who in GROUPS else 0))
 
-        environment = os.environ | {"HOME": "/tmp", "CLOISTER_CACHE": "/tmp", "CLOISTER_WORKSPACE": WORKSPACE}
-        if who == "owner":
-            environment["CLOISTER_CACHE"] = "/var/cache/cloister"
+        environment = os.environ | {"HOME": "/tmp", "CLOISTER_WORKSPACE": WORKSPACE}
+        environment["CLOISTER_CACHE"] = next(iter(cache), "/tmp")
         return subprocess.run(
             words, preexec_fn=become, env=environment, cwd="/", capture_output=True, text=True, check=False
         )
@@ -85,13 +101,14 @@ def roles(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Roles:
     folder = tmp_path_factory.mktemp("roles")
     if not has_lists(folder):
         pytest.skip("this file system keeps no access control lists")
-    made = Roles(folder / "ws", folder / "cache")
-    subprocess.run([*COMMAND, "init", made.root, "--origin", "test.example/log"], check=True, capture_output=True)
+    made = Roles(folder)
+    made.root.mkdir(mode=0o750)
+    give(made.root, OWNER)
+    began = made.cloister("owner", "init", WORKSPACE, "--origin", "test.example/log")
+    assert began.returncode == 0, began.stderr
     (made.root / "jobs" / "sort.yaml").write_text(SORT.format(name="sort", afterwards="archive"))
     shutil.copy(tiny_model, made.root / "models" / "tiny.gguf")
-    (folder / "cache").mkdir()
-    for path in (made.root, folder / "cache", *made.root.rglob("*")):
-        os.chown(path, OWNER, OWNER)
+    give(made.root, OWNER)
     text = (CONFIGS / "roles.conf").read_text().replace(WORKSPACE, str(made.root))
     for name, number in {**GROUPS, "cloister": OWNER}.items():
         text = text.replace(f":{name}:", f":{number}:")

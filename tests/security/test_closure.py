@@ -117,7 +117,7 @@ def test_a_command_that_computes_can_import_no_client() -> None:
     names = ["urllib.request", "http.client", "requests"]
     late = f"def late():\n for name in {names}:\n  try: __import__(name)\n  except ImportError as error: print(error)"
     code = f"import jobs.cli\nimport atexit\n{late}\natexit.register(late)\njobs.cli.main()"
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", code, "run", "--help"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.splitlines()[-3:] == [f"import of {name} halted; None in sys.modules" for name in names]
+    for words in (["run"], ["audit", "replay"]):
+        command = [sys.executable, "-P", "-c", code, *words, "--help"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-3:] == [f"import of {name} halted; None in sys.modules" for name in names]

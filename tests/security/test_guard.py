@@ -41,8 +41,12 @@ NATIVE = """
 import ctypes, os, sys
 def told():
     libc = ctypes.CDLL(None, use_errno=True)
-    made = [libc.socket(family, 2, 0) for family in (2, 10, 17, 40)] + [libc.syscall(425, 8, bytes(120))]
-    return [made, ctypes.get_errno(), libc.socket(1, 2, 0) >= 0, libc.socket(16, 3, 0) >= 0]
+    pair, pid = (ctypes.c_int * 2)(), libc.syscall(434, os.getppid(), 0)
+    tries = [lambda family=family: libc.socket(family, 2, 0) for family in (2, 10, 17, 40)]
+    tries += [lambda: libc.syscall(425, 8, bytes(120)), lambda: libc.socketpair(30, 4, 0, pair)]
+    tries += [lambda: libc.syscall(438, pid, 0, 0), lambda: libc.syscall(249, b"dns_resolver", b"a.invalid", b"", 0)]
+    refused = [each() == -1 and ctypes.get_errno() == 1 for each in tries]
+    return [refused, libc.socket(1, 2, 0) >= 0, libc.socket(16, 3, 0) >= 0, libc.socketpair(1, 1, 0, pair) == 0]
 """
 
 
@@ -91,6 +95,17 @@ def test_sockets_from_before_neither_connect_nor_bind_nor_send(family: int) -> N
             with pytest.raises(NetworkAttemptError):
                 call()
         assert [each.call for each in attempts()] == ["connect", "connect", "bind", "sendto", "sendmsg"]
+
+
+def test_a_message_without_an_address_goes_to_whom_the_socket_is_connected() -> None:
+    """So asyncio writes from Python 3.12 on, and with it the console."""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        with watching():
+            assert client.sendmsg([b"page"]) == 4
+            assert attempts() == ()
+        accepted, _ = server.accept()
+        with accepted:
+            assert accepted.recv(9) == b"page"
 
 
 def test_what_stays_on_this_machine_is_no_attempt(tmp_path: Path) -> None:
@@ -187,10 +202,44 @@ subprocess.run([sys.executable, "-c", "import json;" + {NATIVE!r} + {child!r}], 
     done = acting(act, "run", "sort")
     assert done.returncode == 0, done.stderr
     told = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("[")]
-    assert told == [[[-1] * 5, 1, True, True]] * 2  # 1: EPERM
+    assert told == [[[True] * 8, True, True, True]] * 2
     (started,) = entries(ready, "run.started")
     assert started["silence"] == {"audit_hook": True, "system_calls": "refused"}
     assert (ready.root / "told").read_text() == "0 0"
+
+
+@pytest.mark.parametrize(
+    ("words", "held"),
+    [
+        ("status", "2"),
+        ("doctor", "2"),
+        ("console people", "2"),
+        ("console", "0"),
+        ("doctor --egress", "0"),
+        ("bundle create", "0"),
+    ],
+)
+@pytest.mark.skipif(TRACED in os.environ, reason="a tracer looks at the tests themselves")
+def test_each_command_is_held_by_the_kernel_but_those_that_are_named(words: str, held: str) -> None:
+    """The console is later, when it listens."""
+    tell = "print(re.findall(r'Seccomp:\\s+(\\d)', open('/proc/self/status').read())[0])"
+    code = f"import atexit, re, jobs.cli\natexit.register(lambda: {tell})\njobs.cli.main()"
+    command = [sys.executable, "-P", "-c", code, *words.split(), "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == held
+
+
+def test_whatever_goes_wrong_outside_who_asked_is_told() -> None:
+    """And what is asked for next is started."""
+    code = """
+from jobs.silence import outside
+outside.stay_outside()
+try: outside.start(["true"], unknown=True)
+except TypeError as error: print("told")
+print(outside.start(["true"]).wait())
+"""
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["told", "0"]
 
 
 def test_in_a_process_of_others_the_kernel_holds_nothing(ready: Place, cloister: Cloister) -> None:  # noqa: F811

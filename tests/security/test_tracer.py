@@ -26,7 +26,22 @@ def message(raw):
     kept = [ctypes.create_string_buffer(raw), ctypes.create_string_buffer(struct.pack("=QQ", 0, 0))]
     name, vector = (ctypes.addressof(each) for each in kept)
     return struct.pack("=QIxxxxQQQQIxxxx", name, len(raw), vector, 0, 0, 0, 0)
+def half():
+    libc.mmap.restype = ctypes.c_void_p
+    at = libc.mmap(None, 8192, 3, 0x22, -1, 0)  # PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS
+    libc.munmap(ctypes.c_void_p(at + 4096), 4096)
+    return ctypes.c_void_p(at + 4086)
 def told(result): print("passed" if result >= 0 else os.strerror(ctypes.get_errno()))
+"""
+
+REACHING = """
+import socket
+def test_it():
+    with socket.socket() as server, socket.socket() as client:
+        server.bind(("127.0.0.1", 0)); server.listen(); client.connect(server.getsockname())
+    with socket.socket(type=socket.SOCK_DGRAM) as away:
+        try: away.connect(("192.0.2.7", 9))
+        except OSError: pass
 """
 
 
@@ -64,7 +79,15 @@ def test_calls_of_python_of_native_code_of_a_child_and_of_resolvers_are_seen() -
         ("libc.socket(17, 3, 0)", ("socket", "family 17, type 3, protocol 0")),
         ("libc.socket(2, 3, 1)", ("socket", "family 2, type 3, protocol 1")),
         ("libc.socket(2, 1, 132)", ("socket", "family 2, type 1, protocol 132")),
+        ("libc.socketpair(30, 4, 0, (ctypes.c_int * 2)())", ("socketpair", "family 30, type 4, protocol 0")),
+        ("libc.syscall(438, 0, 0, 0)", ("pidfd_getfd", "a descriptor of another process")),
+        (
+            "libc.syscall(249, b'dns_resolver', b'a.invalid', b'', 0)",
+            ("request_key", "a key, for which a name may be resolved"),
+        ),
         ("libc.connect(made(), ctypes.c_void_p(8), 16)", ("connect", "unknown")),
+        ("libc.connect(made(), ctypes.c_void_p(-1), 16)", ("connect", "unknown")),
+        ("libc.sendmsg(made(), half(), 0)", ("sendmsg", "unknown")),
     ],
 )
 def test_each_native_call_is_seen_and_fails_as_without_a_route(
@@ -100,6 +123,18 @@ def test_programs_may_be_excepted_by_name() -> None:
     assert found.outside(but=[program]) == []
 
 
+def test_a_suite_that_passes_but_is_not_silent_fails(tmp_path: Path) -> None:
+    """`make silent` over a file of one test."""
+    file = tmp_path / "test_reaching.py"
+    file.write_text(REACHING)
+    command = [sys.executable, "-m", "tests.security.silent", str(file), "-p", "no:cacheprovider"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
+    assert "1 passed" in done.stdout
+    assert "1 times connect to 192.0.2.7:9 (outside), by python" in done.stdout
+    assert "2 calls to loopback, 0 rings refused, 1 calls led out, and 0 of the browser" in done.stdout
+    assert done.returncode == 1
+
+
 def test_a_tracer_under_a_tracer_says_so(tmp_path: Path) -> None:
     code = "from jobs.silence.tracer import trace\ntry: trace(['true'])\nexcept Exception as error: print(error)"
     _, lines = traced(code, tmp_path)
@@ -120,7 +155,7 @@ def test_where_filters_are_not_allowed_it_is_told() -> None:
     )
     if done.returncode == UNHINDERED:
         pytest.skip("no seccomp on this machine")
-    assert "the kernel gives no tracer" in done.stdout
+    assert "the kernel gives no tracer (the filter of system calls: Operation not permitted)" in done.stdout
 
 
 def test_a_command_without_a_route_has_loopback_alone(tmp_path: Path) -> None:
