@@ -91,8 +91,8 @@ def kept_vectors(plan: RunPlan, model: engine.Model, what: str) -> Iterator[Kept
 
 def _secret(site: Site) -> bytes | None:
     """The secret that seals kept vectors; None for who cannot read the log's key, and where what is kept of documents
-    is encrypted: a vector tells much of its text."""
-    if site.at_rest.writes:
+    may be encrypted: a vector tells much of its text."""
+    if site.at_rest.on:
         forget_vectors(site)
         return None
     with suppress(audit.KeyRefused, OSError):

@@ -9,6 +9,7 @@ written anew without erased rows.
 import base64
 import contextlib
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,8 @@ NAME = ".atrest"
 _NEW = ".new"
 """The folder in it of files that wait for their names. What a kill leaves there is removed at the next start: it would
 outlive an erasure."""
+_KEK = re.compile(r"[0-9a-f]{16}", re.ASCII)
+"""The name of a key that wraps others."""
 
 
 def store_of(root: Path) -> Path:
@@ -81,6 +84,14 @@ class Store:
             what = "site.yaml names no encryption.key_file, and systemd gave no credential cloister-encryption-key"
             raise NoKeyError(self.folder, f"the key of what is encrypted is missing: {what}")
         return read_kek(self.key_file)
+
+    def check_before(self) -> None:
+        """NoKeyError where keys that are there were wrapped by another key than those of the files: of each folder one
+        is asked."""
+        for folder in (self.folder, *sorted(self.folder.glob("*")), *sorted(self.folder.glob("*/*"))):
+            if folder.name != _NEW and (path := _first_file(folder)):
+                for by in filter(_KEK.fullmatch, self.wrapped_by(str(path.relative_to(self.folder)))):
+                    self._kek(path, by)
 
     def names(self) -> Iterator[str]:
         """The names of all keys."""
@@ -157,3 +168,11 @@ class Store:
             with contextlib.suppress(FileExistsError):
                 folder.mkdir(mode=0o700)
             audit.sync_folder(folder.parent)
+
+
+def _first_file(folder: Path) -> Path | None:
+    """The first file in a folder as the system gives them; None where there is none."""
+    if not folder.is_dir():
+        return None
+    with os.scandir(folder) as there:
+        return next((Path(each.path) for each in there if each.is_file()), None)

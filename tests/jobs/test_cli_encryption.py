@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.workspace import open_workspace
+import pipeline
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place
 
 KEY = "keys/rest.key"
@@ -19,8 +19,7 @@ def encrypted(ready: Place, cloister: Cloister) -> Iterator[Place]:
     assert cloister("encryption", "new", ready.root / KEY, "--json").json["file"] == str(ready.root / KEY)
     said(ready, f"{{key_file: {KEY}}}")
     yield ready
-    said(ready, f"{{key_file: {KEY}}}")
-    shutil.rmtree(open_workspace(ready.root).at_rest.cache(ready.root))
+    shutil.rmtree(pipeline.AtRest(pipeline.store_of(ready.root)).cache(ready.root))
 
 
 def said(place: Place, encryption: str | None) -> None:
