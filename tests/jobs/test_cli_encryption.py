@@ -87,6 +87,8 @@ def test_a_key_is_never_overwritten(encrypted: Place, cloister: Cloister) -> Non
     done = cloister("encryption", "new", encrypted.root / KEY)
     assert (done.code, "never overwritten" in done.err) == (2, True)
     assert (encrypted.root / KEY).read_bytes() == before
+    done = cloister("encryption", "new", encrypted.root / "none" / "rest.key")
+    assert (done.code, "lies in no folder" in done.err) == (2, True)
 
 
 def test_another_key_takes_the_place_of_the_first(encrypted: Place, cloister: Cloister) -> None:
