@@ -203,3 +203,33 @@ def test_a_backup_has_the_wrapped_keys_and_not_the_one_that_opens_them(
     shutil.copy(key, tmp_path / "restored")
     assert cloister("audit", "verify", "--workspace", tmp_path / "restored").code == 0
     key.rename(place.root / KEY)
+
+
+def test_an_erasure_reaches_backups_when_the_key_of_before_is_destroyed(
+    encrypted: Place, cloister: Cloister, tmp_path: Path
+) -> None:
+    """As the page says: with the wrapped keys of today a backup from before opens, but for what was erased."""
+    place, at, restored = encrypted, ("--workspace", encrypted.root), tmp_path / "restored"
+    place.drop("sort", "lease.txt", LEASE)
+    place.drop("sort", "invoice.txt", INVOICE)
+    assert cloister("run", "sort", *at).code == 0
+    assert cloister("backup", tmp_path / "backups", *at).code == 0
+    told = cloister("audit", "erase", "lease.txt", "--archive", "--rows", "--reason", "request 12", *at)
+    assert "backups of private/ have them until `cloister encryption rewrap`" in told.out
+    assert cloister("encryption", "new", place.root / "keys" / "rest-2.key").code == 0
+    said(place, f"{{key_file: keys/rest-2.key, previous_key_file: {KEY}}}")
+    assert cloister("encryption", "rewrap", *at).code == 0
+    (place.root / KEY).unlink()
+    said(place, "{key_file: keys/rest-2.key}")
+    cloister("restore", tmp_path / "backups", restored)
+    shutil.copy(place.root / "site.yaml", restored)
+    shutil.copy(place.root / "keys" / "rest-2.key", restored / "keys")
+    (lease, invoice) = (next(restored.glob(f"archive/sort/*/*/bytes/{name}.txt")) for name in ("lease", "invoice"))
+    for path in (lease, invoice):
+        assert cloister("encryption", "decrypt", path, "-o", tmp_path / "no", "--workspace", restored).code == 2
+    shutil.rmtree(restored / "private" / ".atrest")
+    shutil.copytree(place.root / "private" / ".atrest", restored / "private" / ".atrest")
+    gone = cloister("encryption", "decrypt", lease, "-o", tmp_path / "no", "--workspace", restored)
+    assert (gone.code, "it was erased" in gone.err) == (2, True)
+    assert cloister("encryption", "decrypt", invoice, "-o", tmp_path / "yes", "--workspace", restored).code == 0
+    assert (tmp_path / "yes").read_text() == INVOICE
