@@ -167,10 +167,12 @@ def clear_failed(site: Site, entry: Document) -> None:
         return
     for name in (failed_name(entry.raw_path), failed_apart(entry.raw_path, entry.document)):
         target, reason = folder / name, folder / (name + REASON)
-        if _reason_of(reason) in (entry.document, None):
+        told = _reason_of(reason)
+        if told in (entry.document, None, ""):
             if target.is_file() and not target.is_symlink() and _is_of(site, target, entry):
                 target.unlink()
-            reason.unlink(missing_ok=True)
+            if told != "":
+                reason.unlink(missing_ok=True)
             remove_empty(target.parent, folder)
 
 

@@ -51,6 +51,15 @@ def test_a_failed_document_is_erased_with_its_reason(plan: RunPlan, drop: Drop) 
     assert run(plan, retry=frozenset(Failure)).seen == 0
 
 
+def test_a_failed_document_is_erased_also_without_its_reason(plan: RunPlan, drop: Drop) -> None:
+    """Somebody took the reason away, by which it was known whose it is; its bytes tell that, too."""
+    drop("broken.pdf", "%PDF-1.7")
+    run(plan)
+    (plan.failed / "broken.pdf.reason.json").unlink()
+    pipeline.erase(plan.site, "broken.pdf", "asked for", archive=True, rows=True)
+    assert not any(plan.failed.iterdir())
+
+
 def test_what_is_inside_is_erased_too(plan: RunPlan) -> None:
     fill(plan, {"post.zip": POST["post.zip"]})
     run(plan)
