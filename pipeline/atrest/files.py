@@ -57,7 +57,6 @@ class AtRest:
         """NoKeyError where something would be encrypted, and the key is not to be had, or another one than before."""
         if self.writes:
             self.store.check()
-            self.store.check_before()
 
     def tidy(self) -> None:
         """Remove keys that a kill left without their place, as an erasure would not find them. OSError."""

@@ -78,20 +78,21 @@ class Store:
         """Remove the keys of this name; may be repeated. OSError."""
         audit.remove_durably(self.folder / name)
 
-    def check(self) -> Kek:
+    def check(self) -> None:
+        """NoKeyError where the key that wraps new ones is not to be had, or wrapped keys that are there by another one
+        which no file has: of each folder one is asked."""
+        self.kek()
+        for folder in (self.folder, *sorted(self.folder.glob("*")), *sorted(self.folder.glob("*/*"))):
+            if folder.name != _NEW and (path := _first_file(folder)):
+                for by in filter(_KEK.fullmatch, self.wrapped_by(str(path.relative_to(self.folder)))):
+                    self._kek(path, by)
+
+    def kek(self) -> Kek:
         """The key that wraps new ones. NoKeyError where it is not to be had."""
         if self.key_file is None:
             what = "site.yaml names no encryption.key_file, and systemd gave no credential cloister-encryption-key"
             raise NoKeyError(self.folder, f"the key of what is encrypted is missing: {what}")
         return read_kek(self.key_file)
-
-    def check_before(self) -> None:
-        """NoKeyError where keys that are there were wrapped by another key than those of the files: of each folder one
-        is asked."""
-        for folder in (self.folder, *sorted(self.folder.glob("*")), *sorted(self.folder.glob("*/*"))):
-            if folder.name != _NEW and (path := _first_file(folder)):
-                for by in filter(_KEK.fullmatch, self.wrapped_by(str(path.relative_to(self.folder)))):
-                    self._kek(path, by)
 
     def names(self) -> Iterator[str]:
         """The names of all keys."""
@@ -113,7 +114,7 @@ class Store:
             shutil.rmtree(self.folder / _NEW)
 
     def _lines(self, name: str, keys: Sequence[bytes]) -> bytes:
-        kek = self.check()
+        kek = self.kek()
         wrapped = (base64.b64encode(wrap(kek.key, key, name.encode())).decode() for key in keys)
         return "".join(f"{kek.name} {line}\n" for line in wrapped).encode()
 
@@ -127,7 +128,7 @@ class Store:
 
     def _kek(self, path: Path, name: str) -> Kek:
         """The key that wrapped another, by its name. NoKeyError where none of the files has it."""
-        now = self.check()
+        now = self.kek()
         if now.name == name:
             return now
         if self.previous_file is not None and (before := read_kek(self.previous_file)).name == name:
