@@ -1,11 +1,13 @@
 """Workspaces that are made of backups, also of damaged ones, of older ones and of what a newer version wrote."""
 
 import json
+import resource
+import subprocess
 from pathlib import Path
 
 from pipeline.backup.copying import sha256_of
 from tests.jobs.conftest import Cloister, Place
-from tests.jobs.test_cli_backup import backups, kept, made, worked
+from tests.jobs.test_cli_backup import COMMAND, backups, kept, made, worked
 
 __all__ = ["kept", "worked"]
 
@@ -95,6 +97,19 @@ def test_a_site_that_this_version_does_not_understand_is_refused_first(
     done = cloister("restore", backup, tmp_path / "new")
     assert (done.code, "unknown key 'newer'" in done.err) == (2, True), done.err
     assert not (tmp_path / "new").exists()
+
+
+def test_no_room_restores_nothing(worked: Place, cloister: Cloister, tmp_path: Path) -> None:
+    """A limit on the size of files, which the kernel tells of as it does of a full disk."""
+    (worked.root / "models" / "more.gguf").write_bytes(b"x" * 3_000_000)
+    made(cloister, tmp_path / "b")
+    (tmp_path / "new").mkdir()
+    done = subprocess.run(
+        [*COMMAND, "restore", str(tmp_path / "b"), str(tmp_path / "new")], capture_output=True, text=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000)),
+    )  # fmt: skip
+    assert (done.returncode, "models/more.gguf: File too large" in done.stderr) == (2, True), done.stderr
+    assert not any((tmp_path / "new").iterdir())
 
 
 def test_a_backup_that_was_never_right_says_so(worked: Place, cloister: Cloister, tmp_path: Path) -> None:
