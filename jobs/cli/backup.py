@@ -47,10 +47,10 @@ def backup(
         except pipeline.NeverStillError as error:
             raise ConfigError(Problem("backup", str(error), None, "try again, or when no job is running")) from error
         except OSError as error:
-            if error.errno not in NO_ROOM:
+            where = str(error.filename or folder)
+            if error.errno not in NO_ROOM or (site.root / where).is_relative_to(site.root):
                 raise
             remedy = "make room there, or let this user write there; the backups before are as they were"
-            where = str(error.filename or folder)
             raise ConfigError(Problem(where, error.strerror or str(error), None, remedy)) from error
     code = exit_code_of(made.verification)
     if made.recorded.why:

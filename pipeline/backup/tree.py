@@ -114,6 +114,8 @@ def _walk(tree: Tree, prefix: str, folder: int, hidden: Hidden) -> None:
                     below = os.open(name, flags, dir_fd=folder)
                 except (FileNotFoundError, NotADirectoryError):  # gone, or another thing by now
                     continue
+                except OSError as error:
+                    raise OSError(error.errno, error.strerror, path) from error
                 _walk(tree, path, below, hidden)
     finally:
         os.close(folder)
