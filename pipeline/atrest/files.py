@@ -17,7 +17,7 @@ from typing import IO
 
 from pipeline.atrest.ciphers import WRAPPED
 from pipeline.atrest.errors import DamagedError, NoKeyError
-from pipeline.atrest.sealed import MAGIC, Head, SealedFile, Written, name_of, read_chunks, read_head
+from pipeline.atrest.sealed import MAGIC, Head, SealedFile, Written, is_whole, name_of, read_chunks, read_head
 from pipeline.atrest.store import Store
 from pipeline.paths.digest import file_sha256
 
@@ -110,12 +110,14 @@ class AtRest:
         return self.sha256(path) == sha256
 
     def size(self, path: Path) -> int:
-        """How many clear bytes a file has, as it says itself. OSError."""
+        """How many clear bytes a file has, as it says itself; none where it was cut. OSError."""
         if not self.on:
             return path.stat().st_size
         with _opened(path) as fd:
             head = read_head(fd)
-            return os.fstat(fd).st_size if head is None else head.size
+            if head is None:
+                return os.fstat(fd).st_size
+            return head.size if is_whole(fd, head) else 0
 
     def is_of(self, path: Path, job: str, document: str | None) -> bool:
         """Whether a file holds this document, which needs no key: of an encrypted one its head is asked. OSError."""

@@ -56,6 +56,15 @@ def test_a_cut_head_is_damage_for_whoever_reads(answered: RunPlan) -> None:
             answered.site.at_rest.read_bytes(path)
 
 
+def test_a_document_that_comes_again_is_kept_where_its_copy_was_cut(answered: RunPlan, drop: Drop) -> None:
+    """The head says how long it was. Else its last copy would go with the input."""
+    path = next(answered.archive.glob("*/*/bytes/*"))
+    path.write_bytes(path.read_bytes()[:-20])
+    drop("lease.txt", LEASE)
+    assert go(answered).counts["duplicate"] == 1
+    assert answered.site.at_rest.read_bytes(path) == LEASE.encode()
+
+
 def test_a_clear_document_may_begin_as_an_encrypted_file(plan: RunPlan, drop: Drop) -> None:
     """It came before there was encryption."""
     drop("odd.txt", MAGIC + b"\n" + LEASE.encode() * 3)
