@@ -16,8 +16,18 @@ from pathlib import Path
 from typing import IO
 
 from pipeline.atrest.ciphers import WRAPPED
-from pipeline.atrest.errors import DamagedError, NoKeyError
-from pipeline.atrest.sealed import MAGIC, Head, SealedFile, Written, is_whole, name_of, read_chunks, read_head
+from pipeline.atrest.errors import DamagedError, EncryptedError, NoKeyError
+from pipeline.atrest.sealed import (
+    MAGIC,
+    Head,
+    SealedFile,
+    Written,
+    is_whole,
+    name_of,
+    open_head,
+    read_chunks,
+    read_head,
+)
 from pipeline.atrest.store import Store
 from pipeline.paths.digest import file_sha256
 
@@ -110,14 +120,26 @@ class AtRest:
         return self.sha256(path) == sha256
 
     def size(self, path: Path) -> int:
-        """How many clear bytes a file has, as it says itself; none where it was cut. OSError."""
+        """How many clear bytes a file has, as it says itself. OSError."""
         if not self.on:
             return path.stat().st_size
         with _opened(path) as fd:
             head = read_head(fd)
+            return os.fstat(fd).st_size if head is None else head.size
+
+    def keeps(self, path: Path, size: int) -> bool:
+        """Whether a file has so many clear bytes, as it says itself, and is whole, and its key opens it. OSError."""
+        with _opened(path) as fd:
+            head = read_head(fd) if self.on else None
             if head is None:
-                return os.fstat(fd).st_size
-            return head.size if is_whole(fd, head) else 0
+                return os.fstat(fd).st_size == size
+            if head.size != size or not is_whole(fd, head):
+                return False
+            try:
+                open_head(path, head, self._key_of(path, head.name))
+            except EncryptedError:
+                return False
+            return True
 
     def is_of(self, path: Path, job: str, document: str | None) -> bool:
         """Whether a file holds this document, which needs no key: of an encrypted one its head is asked. OSError."""

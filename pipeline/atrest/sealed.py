@@ -68,12 +68,17 @@ def is_whole(fd: int, head: Head) -> bool:
     return os.fstat(fd).st_size == HEAD + head.size + _chunks_of(head) * TAG
 
 
-def read_chunks(path: Path, fd: int, head: Head, key: bytes) -> Iterator[bytes]:
-    """The clear bytes, chunk by chunk, each of them authenticated. DamagedError, OSError."""
+def open_head(path: Path, head: Head, key: bytes) -> Chunks:
+    """What decrypts the chunks of a file. DamagedError."""
     try:
-        chunks = Chunks(unwrap(key, head.wrapped, head.bound))
+        return Chunks(unwrap(key, head.wrapped, head.bound))
     except RefusedError as error:
         raise DamagedError(path, "its head is another one") from error
+
+
+def read_chunks(path: Path, fd: int, head: Head, key: bytes) -> Iterator[bytes]:
+    """The clear bytes, chunk by chunk, each of them authenticated. DamagedError, OSError."""
+    chunks = open_head(path, head, key)
     count = _chunks_of(head)
     if not is_whole(fd, head):
         raise DamagedError(path, "it was cut, or something was put behind it")

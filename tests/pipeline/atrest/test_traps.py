@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from pipeline import Filter, RunPlan, Site
+from pipeline import Filter, Rerun, RunPlan, Site
 from pipeline.atrest.errors import DamagedError
 from pipeline.atrest.sealed import MAGIC
 from tests.pipeline.atrest.conftest import at_rest_of
@@ -56,13 +56,16 @@ def test_a_cut_head_is_damage_for_whoever_reads(answered: RunPlan) -> None:
             answered.site.at_rest.read_bytes(path)
 
 
-def test_a_document_that_comes_again_is_kept_where_its_copy_was_cut(answered: RunPlan, drop: Drop) -> None:
-    """The head says how long it was. Else its last copy would go with the input."""
+@pytest.mark.parametrize("lost", ["bytes", "key"])
+def test_a_document_that_comes_again_is_kept_where_its_copy_is_lost(answered: RunPlan, drop: Drop, lost: str) -> None:
+    """Else its last copy would go with the input: the head says of a file that was cut how long it was."""
     path = next(answered.archive.glob("*/*/bytes/*"))
-    path.write_bytes(path.read_bytes()[:-20])
+    path.write_bytes(path.read_bytes()[:-20]) if lost == "bytes" else shutil.rmtree(answered.site.at_rest.keys or "")
     drop("lease.txt", LEASE)
     assert go(answered).counts["duplicate"] == 1
     assert answered.site.at_rest.read_bytes(path) == LEASE.encode()
+    go(replace(answered, rerun=Rerun(everything=True)))
+    assert not pipeline.verify(answered.site).altered, "its text is made anew, too"
 
 
 def test_a_clear_document_may_begin_as_an_encrypted_file(plan: RunPlan, drop: Drop) -> None:
