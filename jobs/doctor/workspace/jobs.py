@@ -1,10 +1,12 @@
-"""The job files: whether each can be planned, and its model is there. `cloister check` looks closer, at each model."""
+"""The job files: whether each can be planned, and its model is there and may be used. `cloister check` looks closer, at
+each model."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
+import audit
 import pipeline
 from jobs.doctor.base import Figures, Finding, Needs, found_or, problem, warning
 from jobs.doctor.compared import same
@@ -12,6 +14,7 @@ from jobs.doctor.faults import of_problems
 from jobs.doctor.patient import Patient
 from jobs.errors import ConfigError
 from jobs.load import load_job, shown
+from jobs.plan import refusal_of
 from jobs.visible import one_line
 from jobs.workspace import job_files_in
 
@@ -41,11 +44,17 @@ def _of_job(patient: Patient, path: Path) -> Iterator[Finding]:
         planned = patient.jobs[path] if patient.workspace else load_job(path)
         if isinstance(planned, Exception):
             raise planned
-        if isinstance(planned, tuple):
-            pipeline.glance_at_model(planned[1])
+        if isinstance(planned, tuple) and (refused := _refusal(patient, planned[1])):
+            yield problem(f"{path.stem}: {one_line(refused)}.", "cloister check tells all that is wrong with a job")
     except ConfigError as error:
         yield from of_problems(error)
     except OSError as error:
         yield problem(f"{shown(path)}: {error.filename}: {error.strerror}.", "let the user who runs Cloister read it")
-    except pipeline.ModelRefusedError as error:
-        yield problem(f"{path.stem}: {one_line(str(error))}.", "cloister check tells all that is wrong with a job")
+
+
+def _refusal(patient: Patient, plan: pipeline.RunPlan) -> str | None:
+    """Why the model would be refused; by the log too, unless it cannot be read, which its own check tells."""
+    try:
+        return refusal_of(plan, patient.register)
+    except audit.AuditError:
+        return refusal_of(plan, None)

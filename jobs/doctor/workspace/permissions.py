@@ -69,7 +69,10 @@ def _own(folder: Path) -> Iterator[Finding]:
     barred = [path for path in _there(folder, _WRITTEN) if not os.access(path, os.W_OK | os.X_OK, effective_ids=True)]
     if barred:
         names = ", ".join(shown(path) for path in barred)
-        remedy = f"run Cloister as {_name(owner)}, or chown -R {_name(me)} {shown(folder)}"
+        if me == owner:
+            remedy = f"chmod u+rwx {' '.join(map(shown, barred))}; or mount the file system for writing"
+        else:
+            remedy = f"run Cloister as {_name(owner)}, or chown -R {_name(me)} {shown(folder)}"
         yield problem(f"{_name(me)} may not write to {names}.", remedy)
     elif me != owner:
         sentence = f"The workspace is {_name(owner)}'s, and this looks at it as {_name(me)}, who may do other things."

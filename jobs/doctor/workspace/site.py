@@ -22,4 +22,4 @@ def examine(patient: Patient) -> Iterator[Finding]:
         return
     assert patient.wrong is not None
     yield from of_problems(patient.wrong)
-    yield problem(_REST, "mend site.yaml, and give the command again")
+    yield problem(_REST, "mend that first, and give the command again")

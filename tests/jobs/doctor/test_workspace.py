@@ -1,5 +1,6 @@
 """The workspace: site, jobs, file systems, syncs, permissions, key and log, each made wrong and told."""
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -44,6 +45,19 @@ def test_jobs_that_are_broken(ready: Place) -> None:
     assert (absent[0], absent[1].startswith("absent: model none: there is no file")) == ("problem", True)
     assert (odd[0], odd[1].startswith("jobs/odd.yaml:10:1: unknown key 'more'; expected one of")) == ("problem", True)
     assert late == ("warning", "jobs/late.yml is no job: job files end in .yaml.")
+
+
+def test_a_model_that_was_revoked(ready: Place, cloister: Cloister, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cloister("model", "revoke", "tiny", "--reason", "another one was tested").code == 0
+    pinned = f"name: tiny, sha256: {hashlib.sha256((ready.root / 'models/tiny.gguf').read_bytes()).hexdigest()}"
+    ready.job("sort", SORT.replace("name: tiny", pinned))
+    ((level, sentence),) = told(jobs, patient_of(ready))
+    assert (level, sentence.startswith("sort: model tiny: models/tiny.gguf")) == ("problem", True)
+    assert "another one was tested" in sentence
+    monkeypatch.setattr("jobs.doctor.patient.READ_WHOLE", 0)
+    assert [level for level, _ in told(jobs, patient_of(ready))] == ["ok"], "a long log is left to cloister check"
+    (ready.root / "audit/checkpoint").unlink()
+    assert [level for level, _ in told(jobs, patient_of(ready))] == ["ok"], "its own check tells that"
 
 
 def test_a_job_whose_folder_cannot_be_made(ready: Place) -> None:
@@ -306,10 +320,23 @@ def logged(place: Place) -> Place:
 
 
 def test_a_log_whose_end_is_as_it_was_signed(logged: Place) -> None:
-    sentence = "300 entries, whose end is as it was signed; cloister audit verify checks all."
+    sentence = "300 entries, all as they were signed; cloister audit verify checks results and documents too."
     assert told(log, patient_of(logged)) == [("ok", sentence)]
     with held(logged):
         assert told(log, patient_of(logged)) == [("ok", f"{sentence} Process {os.getpid()} writes to it.")]
+
+
+def test_a_log_that_was_changed_long_before_its_end(logged: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    segment = logged.root / "audit/entries/000000000000.jsonl"
+    segment.write_bytes(segment.read_bytes().replace(b'"what":7}', b'"what":8}'))
+    ((level, sentence),) = told(log, patient_of(logged))
+    assert (level, "The log cannot be trusted: entry 7" in sentence) == ("problem", True)
+    monkeypatch.setattr("jobs.doctor.patient.READ_WHOLE", 299)
+    ((level, sentence),) = told(log, patient_of(logged))
+    assert (level, "whose end is as it was signed; cloister audit verify checks all of them too." in sentence) == (
+        "ok",
+        True,
+    )
 
 
 def test_a_log_that_was_cut_changed_or_has_no_lock(logged: Place) -> None:
