@@ -129,6 +129,10 @@ def test_every_command_of_the_page(tmp_path: Path) -> None:
             assert operator.done() == 42, "what came before the kill, and what came after it"
     assert "CANNOT BE TRUSTED" in told["The log cannot be trusted: cloister audit verify --workspace office || true"]
     assert " whole: " in told["The log cannot be trusted: cloister audit verify --workspace office"]
+    assert " whole: " in told["The machine is gone: cloister audit verify --workspace elsewhere"]
+    assert "problem  key" not in told["The machine is gone: cloister doctor --workspace elsewhere"]
+    assert "did not end; the next one goes on" in told["killed"]
+    assert "no documents" in told["Nothing came: cloister status --workspace office"]
     assert "1.1" in told["The update: cloister bundle list"]
 
 
