@@ -24,9 +24,14 @@ _DECIDING = ("audit", "jobs", "models", "state")
 def examine(patient: Patient) -> Iterator[Finding]:
     """Tell each right that is too wide, and each that is missing."""
     folder = patient.place
-    found = [*_secrets(folder), *_reached(folder), *_group(folder), *_own(folder)]
+    found = [*too_wide(folder), *_own(folder)]
     owner = _name(folder.stat().st_uid)
     yield from found or [ok(f"The workspace is {owner}'s, and nobody else may read its keys or write what decides.")]
+
+
+def too_wide(folder: Path) -> list[Finding]:
+    """Each right of others that is too wide, whoever looks."""
+    return [*_secrets(folder), *_reached(folder), *_group(folder)]
 
 
 def _secrets(folder: Path) -> Iterator[Finding]:
