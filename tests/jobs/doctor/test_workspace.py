@@ -164,7 +164,7 @@ def test_a_disk_with_room(place: Place, monkeypatch: pytest.MonkeyPatch) -> None
 def test_syncs_are_measured_and_nothing_stays(place: Place) -> None:
     before = sorted(place.root.rglob("*"))
     (finding,) = sync.examine(patient_of(place))
-    assert 0 < finding.figures["median_ms"] <= finding.figures["worst_ms"]  # type: ignore[operator]
+    assert 0 <= finding.figures["median_ms"] <= finding.figures["worst_ms"]  # type: ignore[operator]
     assert "a commit has about 5 of them" in finding.sentence
     assert sorted(place.root.rglob("*")) == before
 
@@ -199,12 +199,14 @@ def test_so_many_syncs_has_a_commit(place: Place, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture
 def reachable(cloister: Cloister) -> Iterator[Place]:
-    """A workspace that every user of this machine can reach, as `init` makes it under the usual umask."""
+    """A workspace that every user of this machine can reach, with the modes that `init` gave under the usual umask
+    before it kept all folders for its user alone."""
     folder = Path(tempfile.mkdtemp(prefix="cloister-reachable-"))
     folder.chmod(0o755)
-    before = os.umask(0o022)
     assert cloister("init", folder / "ws").code == 0
-    os.umask(before)
+    for path in (folder / "ws", *(folder / "ws").iterdir()):
+        if path.is_dir() and path.name not in ("keys", "private"):
+            path.chmod(0o755)
     if not all(each.stat().st_mode & 1 for each in folder.parents):
         pytest.skip("the folder of temporary files is not reached by others")
     yield Place(folder / "ws")
@@ -300,9 +302,6 @@ def test_a_passphrase(protected: Place, tmp_path: Path, monkeypatch: pytest.Monk
     tree(tmp_path / "etc/systemd/system", **{"cloister-serve@.service": unit})
     ((level, sentence),) = told(key, patient)
     assert (level, "cloister-serve@.service gives to its service" in sentence) == ("ok", True)
-
-
-def test_a_passphrase_that_opens_the_key_or_does_not(protected: Place, tmp_path: Path) -> None:
     said = protected.root / "site.yaml"
     said.write_text(said.read_text().replace("  key: ", f"  passphrase_file: {tmp_path}/secret\n  key: "))
     ((level, sentence),) = told(key, patient_of(protected))
