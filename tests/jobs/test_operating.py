@@ -41,7 +41,8 @@ class Operator:
     cloister: Cloister
 
     def run(self, command: str) -> Done:
-        """Run a line of the page; what is installed lies in the folder of the test."""
+        """Run a line of the page; what is installed lies in the folder of the test, and capitals stand for names."""
+        command = command.replace("DATE", self.newest("backups", "2*")).replace("PART.parquet", self.part().name)
         program, *words = shlex.split(command.removesuffix(UNTRUSTED))
         if program != "cloister":
             done = subprocess.run(command, shell=True, capture_output=True, text=True)
@@ -49,6 +50,19 @@ class Operator:
         if words[0] == "bundle" and words[1] != "verify":
             words += ["--prefix", str(self.folder / "opt")]
         return self.cloister(*words)
+
+    def newest(self, folder: str, pattern: str) -> str:
+        """The name of the last of some files; nothing where there is none."""
+        return max((path.name for path in (self.folder / folder).glob(pattern)), default="")
+
+    def part(self) -> Path:
+        """The first table of the job."""
+        outbox = self.folder / "office" / "outbox" / JOB
+        return min(outbox.glob("*.parquet"), default=outbox)
+
+    def alter(self) -> None:
+        """Somebody changes a result."""
+        self.part().write_bytes(self.part().read_bytes()[:-1])
 
     def drop(self, *names: str) -> None:
         """Documents come in."""
@@ -99,6 +113,7 @@ class Operator:
 PROVOKED: Mapping[str, Callable[[Operator], None]] = {
     "The first day": Operator.first_day,
     "The machine crashed, or somebody killed the run": Operator.crash,
+    "A result or a document was changed": Operator.alter,
     "The log cannot be trusted": Operator.tamper,
     "Nothing came": Operator.nobody_sends,
     "The handover": Operator.invite,
@@ -145,6 +160,9 @@ def test_every_command_of_the_page(operator: Operator) -> None:
         told[f"{heading}: {command}"] = done.out
         if heading.startswith("The machine crashed"):
             assert operator.done() == 42, "what came before the kill, and what came after it"
+    changed = "A result or a document was changed: cloister audit verify --workspace office"
+    assert "part-" in told[f"{changed} || true"]
+    assert "unchanged, and nothing else" in told[changed]
     assert "CANNOT BE TRUSTED" in told["The log cannot be trusted: cloister audit verify --workspace office || true"]
     assert " whole: " in told["The log cannot be trusted: cloister audit verify --workspace office"]
     assert " whole: " in told["The machine is gone: cloister audit verify --workspace elsewhere"]

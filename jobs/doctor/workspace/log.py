@@ -24,7 +24,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
         size = audit.check_tail(site.audit, site.public_key).size
         whole = patient.register is not None
     except audit.LogUntrusted as error:
-        remedy = "cloister audit verify says what is wrong, entry by entry; keep the folder as evidence"
+        remedy = "change nothing by hand: OPERATING.md (The log cannot be trusted) says what to do, step by step"
         yield problem(f"The log cannot be trusted: {error.where}: {error.message}.", remedy)
         return
     except audit.AuditError as error:
