@@ -16,8 +16,8 @@ RULE = Rule(
         ),
         Control(
             "12(2)",
-            "The log shows what may lead to a risk or a substantial change, and serves the monitoring of operation and "
-            "after the sale.",
+            "The log shows what may lead to a risk or a substantial change, and lets providers and deployers watch the "
+            "system in use.",
             ("models", "settings", "drift", "recall"),
             "Somebody judges what a new model or another setting means.",
         ),

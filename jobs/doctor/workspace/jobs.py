@@ -3,7 +3,8 @@ each model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import audit
@@ -29,7 +30,22 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if patient.workspace is not None:
         for path in patient.workspace.other_files():
             found.append(warning(f"{shown(path)} is no job: job files end in .yaml.", "rename it, or move it away"))
+        found += _unread(patient, files)
     yield from found_or(found, _in_order(len(files), patient), jobs=[path.stem for path in files])
+
+
+def _unread(patient: Patient, files: Sequence[Path]) -> Iterator[Finding]:
+    """Tell what lies in inbox/ where no job looks. A job that cannot be planned is taken to read its usual folder."""
+    inbox = patient.place.resolve() / "inbox"
+    read = {inbox / path.stem for path in files} | {plan.input.folder.resolve() for _, plan in patient.plans()}
+    if not os.access(inbox, os.R_OK | os.X_OK, effective_ids=True) or not inbox.is_dir():
+        return  # whoever may not look there need not know
+    for path in sorted(inbox.iterdir()):
+        if path.name.startswith(".") or any(path == each or path in each.parents or inbox == each for each in read):
+            continue
+        if path.is_file() or next((each for each in path.rglob("*") if each.is_file()), None):
+            where = shown(patient.place / "inbox" / path.name)
+            yield warning(f"{where} lies there, and no job reads it.", "move it into the folder of a job")
 
 
 def _in_order(number: int, patient: Patient) -> str:

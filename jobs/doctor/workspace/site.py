@@ -11,7 +11,7 @@ from jobs.doctor.patient import Patient
 
 NEEDS = Needs.FOLDER
 FIGURES: Figures = {"origin": same}
-_REST = "What hangs on site.yaml (models of jobs, key and log) was not looked at."
+_REST = "What depends on site.yaml (models of jobs, key and log) was not looked at."
 
 
 def examine(patient: Patient) -> Iterator[Finding]:

@@ -60,6 +60,20 @@ def test_a_model_that_was_revoked(ready: Place, cloister: Cloister, monkeypatch:
     assert [level for level, _ in told(jobs, patient_of(ready))] == ["ok"], "its own check tells that"
 
 
+def test_documents_that_no_job_reads(ready: Place) -> None:
+    inbox = ready.root / "inbox"
+    ready.job("deep", SORT.replace("input: {{", "input: {{folder: inbox/post/new, "))
+    ready.job("broken", "job: broken\n")
+    for folder in ("sort", "broken", "post/new", "empty", "srot/today", ".hidden"):
+        (inbox / folder).mkdir(parents=True, exist_ok=True)
+    for name in ("sort/a.txt", "broken/b.txt", "post/new/c.txt", "srot/today/d.txt", ".hidden/e.txt", "f.txt"):
+        (inbox / name).touch()
+    unread = [each for each in told(jobs, patient_of(ready)) if "no job reads it" in each[1]]
+    assert unread == [("warning", f"inbox/{name} lies there, and no job reads it.") for name in ("f.txt", "srot")]
+    ready.job("all", SORT.replace("input: {{", "input: {{folder: inbox, "))
+    assert not [each for each in told(jobs, patient_of(ready)) if "no job reads it" in each[1]]
+
+
 def test_a_job_whose_folder_cannot_be_made(ready: Place) -> None:
     shutil.rmtree(ready.root / "inbox")
     (ready.root / "inbox").touch()
@@ -74,7 +88,7 @@ def test_a_site_that_is_broken_does_not_hide_what_is_wrong_with_jobs(ready: Plac
     assert patient.workspace is None
     first, rest = told(site, patient)
     assert (first[0], first[1].startswith("site.yaml:1:6: 'log' is ")) == ("problem", True)
-    assert (rest[0], rest[1].startswith("What hangs on site.yaml")) == ("problem", True)
+    assert (rest[0], rest[1].startswith("What depends on site.yaml")) == ("problem", True)
     assert [level for level, _ in told(jobs, patient)] == ["problem"]
     ready.job("odd")
     assert told(jobs, patient) == [("ok", "2 jobs can be read.")]
