@@ -140,7 +140,7 @@ def test_users_are_made_as_the_file_says(tmp_path: Path) -> None:
 ALLOWED = {
     "cloister-operator": ["check sort", "status"],
     "cloister-reviewer": ["results"],
-    "cloister-auditor": ["audit verify", "audit replay --sample 100%"],
+    "cloister-auditor": ["audit verify", "audit replay --sample 100%", "audit controls"],
 }
 REFUSED = {
     "cloister-operator": {"results": (2, "/srv/cloister/outbox: Permission denied"), "run sort": (4, "signing key")},
