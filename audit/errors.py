@@ -1,6 +1,6 @@
 """The errors of the log. Every message says what, where, found, expected, and the remedy if there is one."""
 
-RESTORE = "restore the whole folder from a backup"
+RESTORE = "restore the whole workspace from a backup (`cloister restore`), not the log alone"
 NAME_FIRST = f"`cloister audit verify` names the first wrong entry; {RESTORE}"
 
 

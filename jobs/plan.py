@@ -214,3 +214,17 @@ def _task(job: LoadedJob, problems: list[Problem]) -> pipeline.Task | None:
             assert isinstance(error, pipeline.SettingsError)
             problems.append(job.source.problem(("task", *error.at), error.found, error.expected, error.remedy))
     return None
+
+
+def refusal_of(plan: pipeline.RunPlan, register: pipeline.Register | None) -> str | None:
+    """Why the model of a job would be refused, as far as that can be told without reading the whole file: one that is
+    not pinned is taken for the one that the log last saw under its name. `register`: what the log says; None where it
+    was not read."""
+    try:
+        pipeline.glance_at_model(plan)
+    except pipeline.ModelRefusedError as error:
+        return str(error)
+    if register is None:
+        return None
+    model = replace(plan.model, sha256=plan.model.sha256 or register.models.get(plan.model.name))
+    return pipeline.refusal_of(model, register.admissions, required=plan.site.require_admission)

@@ -53,6 +53,7 @@ def controls(
     else:
         for rule in answered:
             _print(rule)
+        say("; ".join(f"{each.value}: {each.meaning}" for each in Standing) + ".")
         say(READ_BY_AN_ENGINEER)
 
 
@@ -67,6 +68,7 @@ def _to_json(rule: Answered) -> dict[str, object]:
         "name": rule.name,
         "title": rule.title,
         "text": rule.text,
+        "left_out": rule.left_out,
         "clauses": [
             {
                 "clause": clause.control.clause,
@@ -90,6 +92,8 @@ def _to_json(rule: Answered) -> dict[str, object]:
 
 def _print(rule: Answered) -> None:
     say(rule.title)
+    say(f"  {rule.text}")
+    say(f"  Not here: {rule.left_out}")
     say("  " + ", ".join(f"{rule.counts[each]} {each.value}" for each in Standing if rule.counts[each]))
     for clause in rule.clauses:
         _print_clause(clause)

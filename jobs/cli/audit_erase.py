@@ -40,17 +40,18 @@ def erase(
     is held is not erased. A copy that still lies in the input folder is taken as a new document.
     """
     check_reason(reason)
+    site = make_site(open_workspace(workspace))
     try:
-        erased = pipeline.erase(
-            make_site(open_workspace(workspace)), document, reason,
-            archive=archive, rows=rows, containers=containers, wait=wait,
-        )  # fmt: skip
+        erased = pipeline.erase(site, document, reason, archive=archive, rows=rows, containers=containers, wait=wait)
     except (LookupError, pipeline.ErasureRefusedError) as error:
         raise ConfigError(Problem("DOC", str(error.args[0]))) from error
     if as_json:
         print_json(erased)
         return
     _tell(erased, archive, rows)
+    if site.at_rest.on and (archive or rows):
+        say("  keys     removed from private/; backups of private/ have them until `cloister encryption rewrap` wraps")
+        say("           the others with another key, and the one of today is destroyed")
 
 
 def _tell(erased: pipeline.Erased, archive: bool, rows: bool) -> None:

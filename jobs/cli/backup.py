@@ -47,10 +47,10 @@ def backup(
         except pipeline.NeverStillError as error:
             raise ConfigError(Problem("backup", str(error), None, "try again, or when no job is running")) from error
         except OSError as error:
-            if error.errno not in NO_ROOM:
+            where = str(error.filename or folder)
+            if error.errno not in NO_ROOM or (site.root / where).is_relative_to(site.root):
                 raise
             remedy = "make room there, or let this user write there; the backups before are as they were"
-            where = str(error.filename or folder)
             raise ConfigError(Problem(where, error.strerror or str(error), None, remedy)) from error
     code = exit_code_of(made.verification)
     if made.recorded.why:
@@ -58,7 +58,7 @@ def backup(
     if as_json:
         print_json(
             {"folder": made.folder, **vars(made.about), "files": made.files, "copied_bytes": made.copied_bytes,
-             "linked": made.linked, "exit_code": int(code)}
+             "linked": made.linked, "damaged_before": made.damaged, "exit_code": int(code)}
         )  # fmt: skip
     else:
         _tell(made, site.origin, code)
@@ -80,6 +80,8 @@ def _tell(made: pipeline.BackedUpNow, origin: str, code: ExitCode) -> None:
     say(f"{made.folder}: {counted(made.files, 'file')}, {new}, {made.linked:,} as in the backup before.")
     say(f"  log           {counted(made.about.size, 'entry')}, root {made.about.root}")
     say(f"  keys          {'in it: keep it as you keep the keys' if made.about.keys else 'not in it: keep them apart'}")
+    if made.damaged:
+        say(f"  DAMAGED       {made.damaged}, the backup before: nothing was taken from it. Look at that disk")
     if made.about.left_out:
         say(f"  left out      {counted(len(made.about.left_out), 'thing')}:")
         say_list([f"{path}: {why}" for path, why in made.about.left_out.items()], len(made.about.left_out))

@@ -63,6 +63,9 @@ def doctor(
     this machine; 70: one did, a defect of ours unless it was a command of `notify`; 2: it cannot be proved here.
     """
     if egress:
+        if save is not None or against is not None:
+            found = "with --egress, which keeps and compares nothing"
+            raise ConfigError(Problem("--save and --against", found, "either of them, or --egress"))
         from jobs.cli.doctor_egress import prove_silence  # which loads what only a proof needs
 
         prove_silence(open_workspace(workspace), job, as_json)

@@ -24,6 +24,8 @@ def new(
         made = pipeline.make_kek(file)
     except FileExistsError as error:
         raise ConfigError(Problem(shown(file), "exists already; a key is never overwritten")) from error
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ConfigError(Problem(shown(file), "lies in no folder", None, f"mkdir -p {shown(file.parent)}")) from error
     if as_json:
         print_json({"file": str(file.absolute()), "key": made.name})
         return

@@ -15,7 +15,7 @@ def rewrap(wait: WaitOption = 0, workspace: WorkspaceOption = None, as_json: Jso
 
     Before, name the new key as encryption.key_file, and the old one as previous_key_file. No document is encrypted
     anew. What is cut off is ended by the same command. Afterwards the old key opens nothing of this workspace; with it
-    go all older copies of private/.
+    go all older copies of private/, as in backups.
     """
     site = make_site(open_workspace(workspace))
     if not site.at_rest.on:
@@ -27,4 +27,5 @@ def rewrap(wait: WaitOption = 0, workspace: WorkspaceOption = None, as_json: Jso
         return
     say(f"The key {done.key} wraps {done.keys:,} keys, {done.rewrapped:,} of them since now")
     if done.rewrapped:
-        say("  Take the key before it away: it opens nothing here any more, but older copies of private/.")
+        say("  Make a backup, then destroy the key before it: it opens nothing here any more, but older backups, and")
+        say("  those open from then on only with private/.atrest/ of a newer one")

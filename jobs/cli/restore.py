@@ -54,13 +54,16 @@ def restore(
     if as_json:
         verdicts = {"ok": made.verification.ok, "complete": made.verification.complete}
         said = {"folder": folder.absolute(), "backup": made.backup, "made": made.about.made, "keys": made.keys}
-        said |= {"files": made.files, "differs": made.differs, **verdicts, **vars(made.verification)}
+        said |= {"right": made.about.right, "files": made.files, "differs": made.differs}
+        said |= {**verdicts, **vars(made.verification)}
         print_json({**said, "exit_code": int(code)})
     else:
         say(f"{shown(folder)}: {counted(made.files, 'file')} as they were at {made.about.made} ({made.backup}).")
         if not made.keys:
             say("  keys          not in the backup: bring them to keys/, readable by their owner alone (mode 0600)")
         print_verification(made.verification, made.about.origin)
+        if not made.about.right:
+            say("  NOT RIGHT     when it was made, as it says itself: an older backup of this folder may be")
         if against and made.differs:
             say(f"  OLDER OR ANOTHER than the checkpoint in {against}: {made.differs}")
             say("                what the checkpoint knows beyond this backup is lost, unless a later backup has it")

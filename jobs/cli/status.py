@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -20,7 +20,7 @@ from jobs.lock import holder
 from jobs.nights.ahead import look_ahead
 from jobs.nights.beside import Beside
 from jobs.nights.calls.needs import Need, needs
-from jobs.plan import load_and_plan, make_site
+from jobs.plan import load_and_plan, make_site, refusal_of
 from jobs.visible import one_line
 from jobs.workspace import Workspace, open_workspace
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pipeline
 
 
-_UNSERVED = timedelta(days=1)
+_UNSERVED = timedelta(hours=1)
 CheckOption = Annotated[
     bool,
     typer.Option("--check", help="Print only what needs a person, one line for each thing; exit 7 if anything does."),
@@ -121,7 +121,7 @@ def _fitting(
 
 
 def _not_served(job: LoadedJob, starts: pipeline.ServiceNow | None) -> str | None:
-    """The first start that no service made for a day, and that the log leaves open; None if there is none."""
+    """The first start that no service made for an hour, and that the log leaves open; None if there is none."""
     if starts is None or job.config.schedule is None or (since := starts.known(job.name).open_from) is None:
         return None
     start = job.config.schedule.next_start(since)
@@ -152,7 +152,7 @@ def _job(path: Path, loaded: tuple[LoadedJob, pipeline.RunPlan] | ConfigError | 
         scan = pipeline.set_aside(pipeline.scan(plan.input), before, plan.site.max_document_bytes)
     except (ConfigError, OSError) as error:
         return {"job": path.stem, "state": "broken", "problems": str(error), **history}
-    start, refused = next_start_of(job), _refusal(plan, log.register)
+    start, refused = next_start_of(job), refusal_of(plan, log.register)
     return {
         "job": job.name,
         "state": _state(job.name, scan, refused, log.on_its_way),
@@ -194,17 +194,6 @@ def _state(job: str, scan: pipeline.Scan, refused: str | None, on_its_way: pipel
     if refused:
         return "refused"
     return "ready" if scan.ready else "waiting" if scan.settling or scan.held else "idle"
-
-
-def _refusal(plan: pipeline.RunPlan, register: pipeline.Register) -> str | None:
-    """Why the model would be refused, as far as that can be told without reading the whole file: one that is not pinned
-    is taken for the one that the log last saw under its name."""
-    try:
-        pipeline.glance_at_model(plan)
-    except pipeline.ModelRefusedError as error:
-        return str(error)
-    model = replace(plan.model, sha256=plan.model.sha256 or register.models.get(plan.model.name))
-    return pipeline.refusal_of(model, register.admissions, required=plan.site.require_admission)
 
 
 def _history(status: pipeline.JobStatus | None, on_its_way: pipeline.Running | None) -> dict[str, Any]:

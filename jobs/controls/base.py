@@ -14,12 +14,20 @@ from jobs.workspace import Workspace
 
 
 class Standing(Enum):
-    """How far a measure holds on this site."""
+    """How far a measure holds on this site, and what that means."""
 
-    IN_FORCE = "in force"
-    AVAILABLE = "available"
-    IN_PART = "in part"
-    NOT_IN_FORCE = "not in force"
+    IN_FORCE = "in force", "it holds here, as the evidence shows"
+    AVAILABLE = "available", "people use it here when they need it"
+    IN_PART = "in part", "it holds for a part only, or was done too long ago"
+    NOT_IN_FORCE = "not in force", "it does not hold here"
+    meaning: str
+
+    def __new__(cls, words: str, meaning: str) -> Standing:
+        """The words are the value; the meaning stands beside it."""
+        made = object.__new__(cls)
+        made._value_ = words
+        made.meaning = meaning
+        return made
 
 
 class Evidence(NamedTuple):
@@ -32,13 +40,14 @@ class Evidence(NamedTuple):
 @dataclass(frozen=True)
 class Running:
     """What the evidence is drawn from: the files of a workspace as they are `now`, and its log, counted. `broken`: the
-    job files that cannot be read; `people`: who may use the console, with how many roles each."""
+    job files that cannot be read; `people`: who may use the console, with the roles of each, None where this user may
+    not read that."""
 
     workspace: Workspace
     site: pipeline.Site
     jobs: tuple[LoadedJob, ...]
     broken: tuple[str, ...]
-    people: dict[str, tuple[str, ...]]
+    people: dict[str, tuple[str, ...]] | None
     log: pipeline.Tally
     now: datetime
 
@@ -71,8 +80,10 @@ class Control(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A law or standard, the text that was read for it, and those of its clauses that concern records."""
+    """A law or standard, the text that was read for it, which of it is left out here, and those of its clauses that
+    concern records."""
 
     title: str
     text: str
+    left_out: str
     controls: tuple[Control, ...]

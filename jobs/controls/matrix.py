@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -47,6 +48,7 @@ class Answered(NamedTuple):
     name: str
     title: str
     text: str
+    left_out: str
     clauses: tuple[Clause, ...]
 
     @property
@@ -65,9 +67,18 @@ def running_now(workspace: Workspace) -> Running:
             jobs.append(load_job_of(workspace, path))
         except ConfigError:
             broken.append(shown(path))
-    people: dict[str, tuple[str, ...]] = {**workspace.site.console.people}
-    people |= {person.name: tuple(person.roles) for person in People(workspace.root / "keys").all().values()}
-    return Running(workspace, site, tuple(jobs), tuple(broken), people, pipeline.tally(site), datetime.now(UTC))
+    return Running(
+        workspace, site, tuple(jobs), tuple(broken), _people(workspace), pipeline.tally(site), datetime.now(UTC)
+    )
+
+
+def _people(workspace: Workspace) -> dict[str, tuple[str, ...]] | None:
+    """Who may use the console, with the roles of each; None where this user may not look into keys/, as an auditor."""
+    keys = workspace.root / "keys"
+    if keys.is_dir() and not os.access(keys, os.R_OK | os.X_OK, effective_ids=True):
+        return None
+    invited = {person.name: tuple(person.roles) for person in People(keys).all().values()}
+    return {**workspace.site.console.people, **invited}
 
 
 def matrix(running: Running, names: Sequence[str]) -> tuple[Answered, ...]:
@@ -80,6 +91,7 @@ def matrix(running: Running, names: Sequence[str]) -> tuple[Answered, ...]:
             name,
             RULES[name].title,
             RULES[name].text,
+            RULES[name].left_out,
             tuple(Clause(each, tuple(lines[used] for used in each.measures)) for each in RULES[name].controls),
         )
         for name in names

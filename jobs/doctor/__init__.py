@@ -21,7 +21,7 @@ from jobs.doctor.machine import (
     software,
     timezones,
 )
-from jobs.doctor.workspace import filesystem, jobs, key, log, permissions, site, sync
+from jobs.doctor.workspace import encryption, filesystem, jobs, key, log, permissions, site, sync
 
 CHECKS: Mapping[str, Check] = {
     "processor": processor,
@@ -43,6 +43,7 @@ CHECKS: Mapping[str, Check] = {
     "sync": sync,
     "permissions": permissions,
     "key": key,
+    "encryption": encryption,
     "log": log,
 }
 """The checks by name, in the order in which they are told."""

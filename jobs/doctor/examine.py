@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,6 +10,17 @@ from dataclasses import dataclass
 from jobs.doctor.base import Check, Finding, Needs, problem
 from jobs.doctor.patient import Patient
 from jobs.errors import keep_traceback
+
+_ROOM = "make room on that disk, and give the command again"
+_REMEDIES = {
+    errno.EACCES: "run this as the user who runs Cloister, or let it read that",
+    errno.EPERM: "run this as the user who runs Cloister, or let it read that",
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EROFS: "mount that file system for writing",
+    errno.ENOENT: "find out what removed it; cloister restore brings back what was in a backup",
+}
+_OF_THE_DISK = "find out what is wrong with the disk that it lies on: dmesg shows what the kernel met"
 
 
 @dataclass(frozen=True)
@@ -39,7 +51,7 @@ def _looked(check: Check, patient: Patient) -> Iterator[Finding]:
         yield from check.examine(patient)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        remedy = "run this as the user who runs Cloister, or let it read that"
+        remedy = _REMEDIES.get(error.errno or 0, _OF_THE_DISK)
         yield problem(f"This cannot be looked at: {place}{error.strerror or error}.", remedy)
     except Exception as error:
         sentence = f"A defect of Cloister, this check failed: {type(error).__name__}: {error}"

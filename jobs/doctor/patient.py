@@ -19,6 +19,9 @@ from jobs.workspace import VARIABLE, Workspace, find_workspace, open_workspace
 if TYPE_CHECKING:
     Planned = tuple[LoadedJob, pipeline.RunPlan]
 
+READ_WHOLE = 5_000
+"""So many entries are read in a second or two. Of a longer log only the end is looked at."""
+
 
 @dataclass(frozen=True)
 class Patient:
@@ -60,6 +63,16 @@ class Patient:
         if self.workspace is None:
             return {}
         return {path: load_and_plan(self.workspace, path) for path in self.workspace.job_files()}
+
+    @cached_property
+    def register(self) -> pipeline.Register | None:
+        """What the log says of models, once all of it was read; None of a log that is too long for that. Raises
+        audit.AuditError where it is not as it was signed."""
+        if audit.check_tail(self.site.audit, self.site.public_key).size > READ_WHOLE:
+            return None
+        register = pipeline.Register()
+        pipeline.status(self.site, register)
+        return register
 
     def plans(self) -> Iterator[Planned]:
         """The jobs that can be planned, with their plans."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jobs
-from jobs.workspace import CREDENTIAL
 
 _FOLDERS = ("etc/systemd/system", "run/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system")
 """Where systemd looks, first what wins (systemd.unit(5))."""
@@ -19,11 +18,10 @@ class Unit:
     path: Path
     settings: Mapping[str, Sequence[str]]
 
-    @property
-    def gives_passphrase(self) -> bool:
-        """Whether it gives the passphrase of the log's key to its service."""
+    def gives(self, credential: str) -> bool:
+        """Whether it gives its service the credential of this name."""
         said = [each for key in ("LoadCredential", "LoadCredentialEncrypted") for each in self.settings.get(key, ())]
-        return any(each.partition(":")[0] == CREDENTIAL for each in said)
+        return any(each.partition(":")[0] == credential for each in said)
 
 
 def installed_units(root: Path) -> list[Unit]:

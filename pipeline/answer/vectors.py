@@ -11,7 +11,6 @@ import hashlib
 import hmac
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 import audit
 import engine
 from pipeline.plan import RunPlan, Site
+from pipeline.records.indexes.vectors import forget_vectors, vectors_of
 from pipeline.tasks.embedding.prompted import WithPrompts
 
 Vectors = NDArray[np.float32]
@@ -84,29 +84,20 @@ class KeptVectors:
 def kept_vectors(plan: RunPlan, model: engine.Model, what: str) -> Iterator[KeptVectors]:
     """The model with the vectors of the job's `what`, which are kept where this ends without an error."""
     facts = {"model_sha256": model.sha256, "numerics": engine.NUMERICS, "widen": plan.model.widen}
-    kept = KeptVectors(model, _folder(plan.site) / f"{plan.job}.{what}", facts, _secret(plan.site))
+    kept = KeptVectors(model, vectors_of(plan.site) / f"{plan.job}.{what}", facts, _secret(plan.site))
     yield kept
     kept.save()
 
 
 def _secret(site: Site) -> bytes | None:
     """The secret that seals kept vectors; None for who cannot read the log's key, and where what is kept of documents
-    is encrypted: a vector tells much of its text."""
-    if site.at_rest.writes:
+    may be encrypted: a vector tells much of its text."""
+    if site.at_rest.on:
         forget_vectors(site)
         return None
     with suppress(audit.KeyRefused, OSError):
         return audit.derive_secret(site.key_file, site.public_key, "state/vectors", site.passphrase_file)
     return None
-
-
-def forget_vectors(site: Site) -> None:
-    """Delete all kept vectors: those of a document that is erased are among them, perhaps."""
-    shutil.rmtree(_folder(site), ignore_errors=True)
-
-
-def _folder(site: Site) -> Path:
-    return site.state / "vectors"
 
 
 def _read(path: Path, facts: Mapping[str, Any], secret: bytes) -> dict[bytes, Vectors]:

@@ -15,9 +15,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO
 
-from pipeline.atrest.errors import DamagedError, NoKeyError
-from pipeline.atrest.sealed import MAGIC, Head, SealedFile, Written, name_of, read_chunks, read_head
+from pipeline.atrest.ciphers import WRAPPED
+from pipeline.atrest.errors import DamagedError, EncryptedError, NoKeyError
+from pipeline.atrest.sealed import (
+    MAGIC,
+    Head,
+    SealedFile,
+    Written,
+    is_whole,
+    name_of,
+    open_head,
+    read_chunks,
+    read_head,
+)
 from pipeline.atrest.store import Store
+from pipeline.paths.digest import file_sha256
 
 _MEMORY = Path("/dev/shm")
 _CLEAR_FLAGS = os.O_RDONLY | os.O_CLOEXEC
@@ -41,7 +53,8 @@ class AtRest:
 
     @property
     def writes(self) -> bool:
-        """Whether what is written now is encrypted."""
+        """Whether what is written now is encrypted. What is made of documents for a while, such as an index, is in
+        memory wherever there may be encrypted files."""
         return self.on and self.encrypts
 
     @cached_property
@@ -51,7 +64,7 @@ class AtRest:
         return Store(self.keys, self.key_file, self.previous_file)
 
     def check(self) -> None:
-        """NoKeyError where something would be encrypted, and the key is not to be had."""
+        """NoKeyError where something would be encrypted, and the key is not to be had, or another one than before."""
         if self.writes:
             self.store.check()
 
@@ -67,6 +80,8 @@ class AtRest:
             head = read_head(fd) if self.on else None
             if head is None:
                 return fd
+            if len(head.wrapped) < WRAPPED:
+                raise DamagedError(path, "it was cut in its head")
             memory = os.memfd_create("document", os.MFD_CLOEXEC)
             try:
                 with os.fdopen(memory, "wb", closefd=False) as clear:
@@ -95,6 +110,15 @@ class AtRest:
         except DamagedError:
             return ""
 
+    def holds(self, path: Path, job: str, document: str | None, sha256: str | None) -> bool:
+        """Whether a file of this document has the clear bytes of this SHA-256. One that is encrypted for another
+        document has not, whoever has its key. OSError, NoKeyError."""
+        if self.on:
+            head = _head_of(path)
+            if head and document is not None and head.name != name_of(job, document):
+                return file_sha256(path) == sha256  # clear bytes may begin so, too
+        return self.sha256(path) == sha256
+
     def size(self, path: Path) -> int:
         """How many clear bytes a file has, as it says itself. OSError."""
         if not self.on:
@@ -102,6 +126,20 @@ class AtRest:
         with _opened(path) as fd:
             head = read_head(fd)
             return os.fstat(fd).st_size if head is None else head.size
+
+    def keeps(self, path: Path, size: int) -> bool:
+        """Whether a file has so many clear bytes, as it says itself, and is whole, and its key opens it. OSError."""
+        with _opened(path) as fd:
+            head = read_head(fd) if self.on else None
+            if head is None:
+                return os.fstat(fd).st_size == size
+            if head.size != size or not is_whole(fd, head):
+                return False
+            try:
+                open_head(path, head, self._key_of(path, head.name))
+            except EncryptedError:
+                return False
+            return True
 
     def is_of(self, path: Path, job: str, document: str | None) -> bool:
         """Whether a file holds this document, which needs no key: of an encrypted one its head is asked. OSError."""
@@ -129,18 +167,14 @@ class AtRest:
 
     def memory(self) -> IO[bytes] | None:
         """A file in memory for what is unpacked of documents; None where it may be on a disk."""
-        return os.fdopen(os.memfd_create("unpacked", os.MFD_CLOEXEC), "w+b", buffering=0) if self.writes else None
-
-    def scratch(self, otherwise: Path) -> Path:
-        """The folder for clear files that live for a moment: in memory, or `otherwise`."""
-        return _MEMORY if self.writes else otherwise
+        return os.fdopen(os.memfd_create("unpacked", os.MFD_CLOEXEC), "w+b", buffering=0) if self.on else None
 
     def cache(self, otherwise: Path) -> Path:
-        """The folder for clear files that live until somebody deletes them: in memory, for this user alone, until the
-        machine ends, or `otherwise`. OSError where somebody else has it."""
-        if not self.writes:
+        """The folder for clear files that are made of documents: in memory, for this user alone, until the machine
+        ends, or `otherwise`. PermissionError where somebody else has it."""
+        if self.keys is None:
             return otherwise
-        workspace = hashlib.sha256(os.fsencode(str(self.keys))).hexdigest()[:16]
+        workspace = hashlib.sha256(os.fsencode(self.keys.resolve())).hexdigest()[:16]
         folder = _MEMORY / f"cloister-{os.geteuid()}-{workspace}"
         with contextlib.suppress(FileExistsError):
             folder.mkdir(mode=0o700)

@@ -23,7 +23,7 @@ def rewrap(at_rest: AtRest) -> Rewrapped:
     """Wrap all keys anew that another key than today's has wrapped. NoKeyError, DamagedError, OSError."""
     store = at_rest.store
     store.tidy()
-    now, names = store.check(), list(store.names())
+    now, names = store.kek(), list(store.names())
     staged = {name: store.rewrapped(name) for name in names if store.wrapped_by(name) != {now.name}}
     if staged:
         for name, new in staged.items():

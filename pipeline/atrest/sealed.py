@@ -63,14 +63,24 @@ def read_head(fd: int) -> Head | None:
     return Head(name, size, data[_BOUND:], bound)
 
 
-def read_chunks(path: Path, fd: int, head: Head, key: bytes) -> Iterator[bytes]:
-    """The clear bytes, chunk by chunk, each of them authenticated. DamagedError, OSError."""
+def is_whole(fd: int, head: Head) -> bool:
+    """Whether the file is as long as its head says. OSError."""
+    return os.fstat(fd).st_size == HEAD + head.size + _chunks_of(head) * TAG
+
+
+def open_head(path: Path, head: Head, key: bytes) -> Chunks:
+    """What decrypts the chunks of a file. DamagedError."""
     try:
-        chunks = Chunks(unwrap(key, head.wrapped, head.bound))
+        return Chunks(unwrap(key, head.wrapped, head.bound))
     except RefusedError as error:
         raise DamagedError(path, "its head is another one") from error
-    count = max(1, -(-head.size // CHUNK))
-    if os.fstat(fd).st_size != HEAD + head.size + count * TAG:
+
+
+def read_chunks(path: Path, fd: int, head: Head, key: bytes) -> Iterator[bytes]:
+    """The clear bytes, chunk by chunk, each of them authenticated. DamagedError, OSError."""
+    chunks = open_head(path, head, key)
+    count = _chunks_of(head)
+    if not is_whole(fd, head):
         raise DamagedError(path, "it was cut, or something was put behind it")
     for number in range(count):
         data = os.pread(fd, CHUNK + TAG, HEAD + number * (CHUNK + TAG))
@@ -78,6 +88,10 @@ def read_chunks(path: Path, fd: int, head: Head, key: bytes) -> Iterator[bytes]:
             yield chunks.decrypt(number, number == count - 1, data)
         except RefusedError as error:
             raise DamagedError(path, f"chunk {number + 1} of {count} is another one") from error
+
+
+def _chunks_of(head: Head) -> int:
+    return max(1, -(-head.size // CHUNK))
 
 
 class SealedFile:

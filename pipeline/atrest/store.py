@@ -9,6 +9,7 @@ written anew without erased rows.
 import base64
 import contextlib
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,8 @@ NAME = ".atrest"
 _NEW = ".new"
 """The folder in it of files that wait for their names. What a kill leaves there is removed at the next start: it would
 outlive an erasure."""
+_KEK = re.compile(r"[0-9a-f]{16}", re.ASCII)
+"""The name of a key that wraps others."""
 
 
 def store_of(root: Path) -> Path:
@@ -75,7 +78,16 @@ class Store:
         """Remove the keys of this name; may be repeated. OSError."""
         audit.remove_durably(self.folder / name)
 
-    def check(self) -> Kek:
+    def check(self) -> None:
+        """NoKeyError where the key that wraps new ones is not to be had, or wrapped keys that are there by another one
+        which no file has: of each folder one is asked."""
+        self.kek()
+        for folder in (self.folder, *sorted(self.folder.glob("*")), *sorted(self.folder.glob("*/*"))):
+            if folder.name != _NEW and (path := _first_file(folder)):
+                for by in filter(_KEK.fullmatch, self.wrapped_by(str(path.relative_to(self.folder)))):
+                    self._kek(path, by)
+
+    def kek(self) -> Kek:
         """The key that wraps new ones. NoKeyError where it is not to be had."""
         if self.key_file is None:
             what = "site.yaml names no encryption.key_file, and systemd gave no credential cloister-encryption-key"
@@ -102,7 +114,7 @@ class Store:
             shutil.rmtree(self.folder / _NEW)
 
     def _lines(self, name: str, keys: Sequence[bytes]) -> bytes:
-        kek = self.check()
+        kek = self.kek()
         wrapped = (base64.b64encode(wrap(kek.key, key, name.encode())).decode() for key in keys)
         return "".join(f"{kek.name} {line}\n" for line in wrapped).encode()
 
@@ -116,7 +128,7 @@ class Store:
 
     def _kek(self, path: Path, name: str) -> Kek:
         """The key that wrapped another, by its name. NoKeyError where none of the files has it."""
-        now = self.check()
+        now = self.kek()
         if now.name == name:
             return now
         if self.previous_file is not None and (before := read_kek(self.previous_file)).name == name:
@@ -157,3 +169,11 @@ class Store:
             with contextlib.suppress(FileExistsError):
                 folder.mkdir(mode=0o700)
             audit.sync_folder(folder.parent)
+
+
+def _first_file(folder: Path) -> Path | None:
+    """The first file in a folder as the system gives them; None where there is none."""
+    if not folder.is_dir():
+        return None
+    with os.scandir(folder) as there:
+        return next((Path(each.path) for each in there if each.is_file()), None)

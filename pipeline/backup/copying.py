@@ -20,7 +20,7 @@ def copy_file(folder: Path, path: str, target: Path, item: Item, counted: Callab
     times of `item`, and its owner where this process may give it; the sha256 of its bytes. `counted` hears how many
     were read. OSError."""
     digest = hashlib.sha256()
-    with os.fdopen(open_beneath(folder, path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as source:
+    with os.fdopen(_opened(folder, path), "rb", buffering=0) as source:
         if not stat.S_ISREG(os.fstat(source.fileno()).st_mode):
             raise OSError(errno.EINVAL, "no regular file", path)
         written = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -59,6 +59,13 @@ def sha256_of(file: Path) -> str:
     """The sha256 of a file's bytes. OSError."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _opened(folder: Path, path: str) -> int:
+    try:
+        return open_beneath(folder, path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(folder / path)) from error
 
 
 def _write(file: int, data: bytes, target: Path) -> None:

@@ -57,7 +57,8 @@ class NeverStillError(Exception):
 @dataclass(frozen=True)
 class BackedUpNow:
     """A backup that was made: its folder, what it says of itself, how many files it has, the bytes that were copied
-    for it and the files that are one with those of the backup before. `recorded`: whether the log knows of it."""
+    for it and the files that are one with those of the backup before. `recorded`: whether the log knows of it.
+    `damaged`: the backup before, where this one is right only without files of it."""
 
     folder: Path
     about: About
@@ -66,6 +67,7 @@ class BackedUpNow:
     linked: int
     verification: Verification
     recorded: Recorded
+    damaged: Path | None = None
 
 
 def back_up(
@@ -78,7 +80,10 @@ def back_up(
     folder = folder.absolute()
     if folder.resolve().is_relative_to(site.root.resolve()) or site.root.resolve().is_relative_to(folder.resolve()):
         raise BackupRefusedError(folder, "lies in the workspace, or the workspace in it", "name a folder elsewhere")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise BackupRefusedError(error.filename, "is no folder", "name another one") from error
     with _alone(folder):
         for left in parts_in(folder):
             shutil.rmtree(left)
@@ -86,8 +91,7 @@ def back_up(
         name = name_of(now, folder)
         part = folder / part_of(name)
         try:
-            making = _Making(site, part, before, keys, tell)
-            about, verification = making.make(open_site, now)
+            making, about, verification = _made(site, part, before, keys, tell, open_site, now)
             part.rename(folder / name)
         except BaseException:
             shutil.rmtree(part, ignore_errors=True)
@@ -95,7 +99,27 @@ def back_up(
         audit.sync_folder(folder)
     files = sum(not each.item.folder for each in making.saved.values())
     said = BackedUp(size=about.size, root=about.root, files=files, keys=keys, right=about.right)
-    return BackedUpNow(folder / name, about, files, making.copied, making.linked, verification, record(site, said))
+    damaged = before if about.right and making.before is None else None
+    told = record(site, said)
+    return BackedUpNow(folder / name, about, files, making.copied, making.linked, verification, told, damaged)
+
+
+def _made(
+    site: Site, part: Path, before: Path | None, keys: bool, tell: Tell, open_site: Callable[[Path], Site],
+    now: datetime,
+) -> "tuple[_Making, About, Verification]":  # fmt: skip
+    """Make the backup in `part`; where it is not right, once more without the files of the one before, which may be
+    what is damaged. BackupRefusedError, NeverStillError, OSError."""
+    making = _Making(site, part, before, keys, tell)
+    try:
+        about, verification = making.make(open_site, now)
+        if verification.ok or not making.linked:
+            return making, about, verification
+    except BackupRefusedError:
+        if not making.linked:
+            raise
+    shutil.rmtree(part)
+    return _made(site, part, None, keys, tell, open_site, now)
 
 
 @contextlib.contextmanager
@@ -127,12 +151,12 @@ def _before(folder: Path, site: Site) -> Path | None:
 
 
 class _Making:
-    """A backup on its way. `saved`: what it has by now."""
+    """A backup on its way. `saved`: what it has by now; `before`: the backup whose files it may have, too."""
 
     def __init__(self, site: Site, part: Path, before: Path | None, keys: bool, tell: Tell) -> None:
         self.saved: dict[str, Saved] = {}
         self.copied = self.linked = 0
-        self._site, self._part, self._before, self._keys, self._tell = site, part, before, keys, tell
+        self._site, self._part, self.before, self._keys, self._tell = site, part, before, keys, tell
         self._known = _known(before)
 
     def make(self, open_site: Callable[[Path], Site], now: datetime) -> tuple[About, Verification]:
@@ -166,7 +190,7 @@ class _Making:
         for _ in range(_PASSES):
             self._copy(tree)
             after = self._scan()
-            if after.standing() == tree.standing() and after.standing().keys() <= self.saved.keys():
+            if after.stands_as(tree) and after.standing().keys() <= self.saved.keys():
                 return tree
             tree = after
         raise NeverStillError(f"{self._site.root}: files changed while each of {_PASSES} copies was made")
@@ -198,8 +222,8 @@ class _Making:
         """Copy or link one file; its sha256. None for one that is gone, or no file any more, which the next look
         tells."""
         known = self._known.get(item.path)
-        if self._before and known and known.item == item:
-            folder, path = place_of(self._before, item.path)
+        if self.before and known and known.item == item:
+            folder, path = place_of(self.before, item.path)
             if link_file(folder / path, self._place(item.path)):
                 self.linked += 1
                 return known.sha256

@@ -82,7 +82,7 @@ def part_of(name: str) -> str:
 
 def backups_in(folder: Path) -> list[Path]:
     """The whole backups in a folder, the oldest first. OSError."""
-    return sorted((each for each in folder.iterdir() if _NAME.fullmatch(each.name)), key=_order)
+    return sorted((each for each in folder.iterdir() if _NAME.fullmatch(each.name) and each.is_dir()), key=_order)
 
 
 def parts_in(folder: Path) -> list[Path]:
@@ -135,7 +135,11 @@ def read_about(backup: Path) -> About:
 def read_manifest(backup: Path, about: About) -> Iterator[Saved]:
     """The files and folders of a backup, once the whole list is known to be as it was written. BackupRefusedError,
     OSError."""
-    with (backup / FILES).open("rb") as file:
+    try:
+        opened = (backup / FILES).open("rb")
+    except FileNotFoundError:
+        raise BackupRefusedError(backup / FILES, "is missing from the backup", "take another backup") from None
+    with opened as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != about.files_sha256:
             raise BackupRefusedError(backup / FILES, "has other bytes than backup.json says", "take another backup")
         file.seek(0)

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import audit
-from pipeline.backup.copying import copy_file, give
+from pipeline.backup.copying import copy_file, give, sha256_of
 from pipeline.backup.making import Tell
 from pipeline.backup.manifest import (
+    WORKSPACE,
     About,
     BackupRefusedError,
     Saved,
@@ -52,12 +53,13 @@ def restore(
     """
     backup = _chosen(source)
     about = read_about(backup)
-    check_version(backup / "workspace")
+    check_version(backup / WORKSPACE)
     saved = list(read_manifest(backup, about))
     keys = (backup / KEYS).is_dir()
     if not keys:
         saved = [each for each in saved if each.item.path.split("/")[0] != KEYS]
     _check_target(backup, target)
+    _check_site(backup, saved, open_site)
     made = not target.exists()
     try:
         _fill(backup, target, saved, tell)
@@ -92,6 +94,13 @@ def _check_target(backup: Path, target: Path) -> None:
         raise BackupRefusedError(target, "lies in the backup", "name a folder elsewhere")
     if audit.is_network(kind := audit.file_system_of(target)):
         raise BackupRefusedError(target, f"lies on a network file system ({kind})", "a log needs a local disk")
+
+
+def _check_site(backup: Path, saved: Iterable[Saved], open_site: Callable[[Path], Site]) -> None:
+    """Let `open_site` refuse what this version does not understand, before anything is copied."""
+    file = backup / WORKSPACE / _SITE
+    if file.is_file() and sha256_of(file) in [each.sha256 for each in saved if each.item.path == _SITE]:
+        open_site(file.parent)
 
 
 def _fill(backup: Path, target: Path, saved: list[Saved], tell: Tell) -> None:

@@ -9,14 +9,20 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pipeline.atrest.store import store_of
+
 KEYS = "keys"
 STATE = "state"
 WAITING = ("handover", "review")
 """The folders in state/ that are no cache: records and decisions wait in them for the log."""
 _STAGING = ".staging"
+_WRAPPED = f"{store_of(Path())}/"
 _STANDING = frozenset(
     ("audit", "outbox", "archive", "failed", "private", "models", "jobs", KEYS, "site.yaml", "version.json")
 )
+
+Hidden = Collection[tuple[int, int]]
+"""Files that are left out: (device, inode)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +47,32 @@ class Tree:
     left_out: dict[str, str] = field(default_factory=dict)
 
     def standing(self) -> dict[str, Item]:
-        """The files that change by commits alone: all but those that come in, wait for the log or are staged."""
+        """The files that change by commits alone: all but those that come in, wait for the log or are staged, and
+        wrapped keys."""
         return {path: item for path, item in self.items.items() if not item.folder and _stands(path)}
+
+    def stands_as(self, before: "Tree") -> bool:
+        """Whether what commits change is as it was before. A wrapped key may have come or gone meanwhile: it comes
+        before the commit that needs it, and goes after the one that says so. None may be another one."""
+        mine, its = self._wrapped(), before._wrapped()
+        same = all(mine[path] == its[path] for path in mine.keys() & its.keys())
+        return same and self.standing() == before.standing()
+
+    def _wrapped(self) -> dict[str, Item]:
+        return {path: item for path, item in self.items.items() if not item.folder and path.startswith(_WRAPPED)}
 
 
 def _stands(path: str) -> bool:
     parts = path.split("/")
-    return parts[0] in _STANDING and not (len(parts) > 3 and parts[2] == _STAGING)
+    staged = len(parts) > 3 and parts[2] == _STAGING
+    return parts[0] in _STANDING and not staged and not path.startswith(_WRAPPED)
 
 
 def scan(root: Path, *, keys: bool, secrets: Collection[Path]) -> Tree:
     """Everything in the workspace but caches. `keys`: also keys/ and `secrets`, the files that hold a secret of the
     log. OSError."""
     tree = Tree()
-    hidden = {file.absolute() for file in secrets}
+    hidden = {(status.st_dev, status.st_ino) for file in secrets if (status := _status(file))}
     for name in sorted(each.name for each in root.iterdir()):
         if name == KEYS and not keys:
             continue
@@ -66,29 +84,39 @@ def scan(root: Path, *, keys: bool, secrets: Collection[Path]) -> Tree:
     return tree
 
 
-def _take(tree: Tree, root: Path, name: str, hidden: Collection[Path]) -> None:
+def _status(file: Path) -> os.stat_result | None:
+    """Of a file that holds a secret: whatever other names it has, also by links, it is the same file."""
+    try:
+        return file.stat()
+    except OSError:
+        return None
+
+
+def _take(tree: Tree, root: Path, name: str, hidden: Hidden) -> None:
     """Take in a file or folder of the workspace itself, which may be a link to a folder."""
     try:
         status = (root / name).stat() if (root / name).is_dir() else (root / name).lstat()
     except FileNotFoundError:
         return
-    if _add(tree, name, status, root, hidden):
+    if _add(tree, name, status, hidden):
         folder = os.open(root / name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        _walk(tree, name, folder, root, hidden)
+        _walk(tree, name, folder, hidden)
 
 
-def _walk(tree: Tree, prefix: str, folder: int, root: Path, hidden: Collection[Path]) -> None:
+def _walk(tree: Tree, prefix: str, folder: int, hidden: Hidden) -> None:
     """Take in what lies in an open folder, which is closed then."""
     try:
         for name, status in _entries(folder):
             path = f"{prefix}/{name}"
-            if _add(tree, path, status, root, hidden):
+            if _add(tree, path, status, hidden):
                 flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
                 try:
                     below = os.open(name, flags, dir_fd=folder)
                 except (FileNotFoundError, NotADirectoryError):  # gone, or another thing by now
                     continue
-                _walk(tree, path, below, root, hidden)
+                except OSError as error:
+                    raise OSError(error.errno, error.strerror, path) from error
+                _walk(tree, path, below, hidden)
     finally:
         os.close(folder)
 
@@ -101,9 +129,9 @@ def _entries(folder: int) -> Iterator[tuple[str, os.stat_result]]:
             continue
 
 
-def _add(tree: Tree, path: str, status: os.stat_result, root: Path, hidden: Collection[Path]) -> bool:
+def _add(tree: Tree, path: str, status: os.stat_result, hidden: Hidden) -> bool:
     """Take in one thing; whether it is a folder to be looked into."""
-    if root / path in hidden:
+    if (status.st_dev, status.st_ino) in hidden:
         return False
     folder = stat.S_ISDIR(status.st_mode)
     if not folder and not stat.S_ISREG(status.st_mode):

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import audit
-from pipeline.answer.vectors import forget_vectors
 from pipeline.keep.about import About, about, containers_of, with_containers
 from pipeline.keep.holds import holds
 from pipeline.keep.shown import reports_showing
@@ -21,7 +20,6 @@ from pipeline.paths.names import failed_apart, failed_name
 from pipeline.plan import Site
 from pipeline.records import types
 from pipeline.records.entries import fold, read_entries
-from pipeline.records.requests import forget_requests
 from pipeline.records.types import Deleted, Document, Inputs, MadeFile, Part, RewrittenPart
 from pipeline.states import State
 
@@ -78,8 +76,6 @@ def erase(
         number = log.commit([record])
         assert number is not None
         delete(site, record)
-        forget_vectors(site)
-        forget_requests(site, {entry.n for entry in found.entries})
         log.commit([Deleted(deletion=number)])
     around = tuple(_around(site, found)) if archive else ()
     gone = sum(len(part.entries) for part in record.rows)

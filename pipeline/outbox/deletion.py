@@ -16,7 +16,9 @@ from pipeline.outbox.placement import archive_folder, clear_failed, move, remove
 from pipeline.plan import Site
 from pipeline.records.entries import documents_at, entries_at
 from pipeline.records.indexes.queue import forget_parts, remove_index
+from pipeline.records.indexes.vectors import forget_vectors
 from pipeline.records.private import forget, refuse_closed
+from pipeline.records.requests import forget_requests
 from pipeline.records.types import Deleted, DeletedByRule, Deletion, Document, Erased, Record, Reported
 
 
@@ -43,6 +45,9 @@ def delete(site: Site, record: Deletion) -> None:
     for entry in _named(site, erased.failed if erased else (), gone):
         clear_failed(site, entry)
     _forget_keys(site, _named(site, (*record.archive, *(erased.failed if erased else ())), gone))
+    if erased:
+        forget_vectors(site)
+        forget_requests(site, erased.numbers)
     sync(*site.root.glob("outbox/*"), *site.root.glob("archive/*"), *site.root.glob("failed/*"))
     forget(site.root, entries_at(site, gone))  # last, for their names were needed until now
 

@@ -131,10 +131,10 @@ def _remove_staged(staging: Path) -> None:
 
 
 def _keep_bytes(site: Site, inputs: Path, entry: Document) -> None:
-    """Before an input goes: a copy, if the archive holds none any more (somebody cleaned up, and it came again)."""
+    """Before an input goes: a copy, if the archive holds none any more that can be read (somebody cleaned up, or a key
+    was lost, and it came again)."""
     kept = archive_folder(site.root, entry.job, str(entry.document)) / "bytes"
-    sizes = [site.at_rest.size(path) for path in kept.iterdir()] if kept.is_dir() else []
-    if entry.size not in sizes:
+    if not kept.is_dir() or not any(site.at_rest.keeps(path, entry.size) for path in kept.iterdir()):
         _copy_input(site, inputs, entry, kept / archive_name(entry.raw_path))
 
 
@@ -167,10 +167,12 @@ def clear_failed(site: Site, entry: Document) -> None:
         return
     for name in (failed_name(entry.raw_path), failed_apart(entry.raw_path, entry.document)):
         target, reason = folder / name, folder / (name + REASON)
-        if _reason_of(reason) in (entry.document, None):
+        told = _reason_of(reason)
+        if told in (entry.document, None, ""):
             if target.is_file() and not target.is_symlink() and _is_of(site, target, entry):
                 target.unlink()
-            reason.unlink(missing_ok=True)
+            if told != "":
+                reason.unlink(missing_ok=True)
             remove_empty(target.parent, folder)
 
 

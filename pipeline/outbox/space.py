@@ -50,7 +50,7 @@ def _look(what: str, needs: Mapping[Path, int]) -> None:
     for wanted in disks.values():
         there, need = wanted[0][0], sum(size for _, size in wanted) + MARGIN
         if shutil.disk_usage(there).free < need:
-            fact = f"{what} needs {need / 2**20:,.1f} MiB, of which {MARGIN >> 20} stay free"
+            fact = f"{what} needs {need / 2**20:,.1f} MiB of room, {MARGIN >> 20} of them as a reserve"
             raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)}: {fact}", str(there))
 
 

@@ -51,8 +51,8 @@ class Failures:
             claimed = [e for e in claims.get(name.removesuffix(REASON), ()) if is_reason or e.document]
             holds: list[Document] | None = None
             with found.reading(name, claimed[-1].n if claimed else None):
-                path, sha256 = root / name, "" if is_reason else at_rest.sha256(root / name)
-                holds = [e for e in claimed if (_tells(path, e) if is_reason else sha256 == str(e.document))]
+                path = root / name
+                holds = [e for e in claimed if (_tells(path, e) if is_reason else _is_of(at_rest, path, e))]
             if holds is None:
                 wrong.add(name)
                 continue
@@ -91,6 +91,10 @@ def _names(entry: Document) -> Iterator[str]:
     path = entry.raw_path
     for name in (failed_name(path), failed_apart(path, entry.document)):
         yield f"failed/{entry.job}/{name}"
+
+
+def _is_of(at_rest: AtRest, path: Path, entry: Document) -> bool:
+    return at_rest.holds(path, entry.job, entry.document, entry.document)
 
 
 def _tells(path: Path, entry: Document) -> bool:

@@ -203,6 +203,6 @@ def _check_archived(task: PartTask, entry: ProvedRow, found: Found) -> None:
             continue
         if (folder / name).is_symlink() or not (folder / name).is_file():
             found.miss(f"{where}/{name}", entry.n, "the archived document is gone")
-        elif task.at_rest.sha256(folder / name) != sha256:
+        elif not task.at_rest.holds(folder / name, entry.job, entry.document, sha256):
             what = "bytes are not those that were processed" if name == bytes_ else "text is not the one computed on"
             found.alter(f"{where}/{name}", entry.n, f"the archived {what}")

@@ -34,7 +34,7 @@ def _find(root: Path, at_rest: AtRest, job: str, sha256: str, raw: str, *waiting
     other = []
     for path in (*_places(root, job, sha256, raw), *waiting):
         if path.is_file() and not path.is_symlink():
-            if _sha256(path, at_rest) == sha256:
+            if _holds(path, at_rest, job, sha256):
                 return path
             other.append(path)
     if other:
@@ -42,9 +42,9 @@ def _find(root: Path, at_rest: AtRest, job: str, sha256: str, raw: str, *waiting
     raise BytesGoneError(f"its bytes are not in archive/{job}/ or failed/{job}/ any more")
 
 
-def _sha256(path: Path, at_rest: AtRest) -> str:
+def _holds(path: Path, at_rest: AtRest, job: str, document: str) -> bool:
     try:
-        return at_rest.sha256(path)
+        return at_rest.holds(path, job, document, document)
     except NoKeyError as error:
         raise BytesGoneError(error.strerror) from error
 

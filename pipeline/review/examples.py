@@ -34,7 +34,7 @@ def review_examples(plan: RunPlan, *, placed: bool) -> Iterator[Path]:
     only values that stand in the text, as a lesson needs them. ExamplesRefusedError where there is none;
     audit.AuditError, OSError."""
     plan.site.state.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="review-", dir=plan.site.at_rest.scratch(plan.site.state)) as folder:
+    with tempfile.TemporaryDirectory(prefix="review-", dir=plan.site.at_rest.cache(plan.site.state)) as folder:
         file, count = Path(folder) / "review.jsonl", 0
         with file.open("x", encoding="utf-8") as lines:
             for example in _examples(plan, placed):

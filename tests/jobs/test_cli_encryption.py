@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.workspace import open_workspace
+import pipeline
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place
 
 KEY = "keys/rest.key"
@@ -19,8 +19,7 @@ def encrypted(ready: Place, cloister: Cloister) -> Iterator[Place]:
     assert cloister("encryption", "new", ready.root / KEY, "--json").json["file"] == str(ready.root / KEY)
     said(ready, f"{{key_file: {KEY}}}")
     yield ready
-    said(ready, f"{{key_file: {KEY}}}")
-    shutil.rmtree(open_workspace(ready.root).at_rest.cache(ready.root))
+    shutil.rmtree(pipeline.AtRest(pipeline.store_of(ready.root)).cache(ready.root))
 
 
 def said(place: Place, encryption: str | None) -> None:
@@ -88,6 +87,8 @@ def test_a_key_is_never_overwritten(encrypted: Place, cloister: Cloister) -> Non
     done = cloister("encryption", "new", encrypted.root / KEY)
     assert (done.code, "never overwritten" in done.err) == (2, True)
     assert (encrypted.root / KEY).read_bytes() == before
+    done = cloister("encryption", "new", encrypted.root / "none" / "rest.key")
+    assert (done.code, "lies in no folder" in done.err) == (2, True)
 
 
 def test_another_key_takes_the_place_of_the_first(encrypted: Place, cloister: Cloister) -> None:
@@ -202,3 +203,33 @@ def test_a_backup_has_the_wrapped_keys_and_not_the_one_that_opens_them(
     shutil.copy(key, tmp_path / "restored")
     assert cloister("audit", "verify", "--workspace", tmp_path / "restored").code == 0
     key.rename(place.root / KEY)
+
+
+def test_an_erasure_reaches_backups_when_the_key_of_before_is_destroyed(
+    encrypted: Place, cloister: Cloister, tmp_path: Path
+) -> None:
+    """As the page says: with the wrapped keys of today a backup from before opens, but for what was erased."""
+    place, at, restored = encrypted, ("--workspace", encrypted.root), tmp_path / "restored"
+    place.drop("sort", "lease.txt", LEASE)
+    place.drop("sort", "invoice.txt", INVOICE)
+    assert cloister("run", "sort", *at).code == 0
+    assert cloister("backup", tmp_path / "backups", *at).code == 0
+    told = cloister("audit", "erase", "lease.txt", "--archive", "--rows", "--reason", "request 12", *at)
+    assert "backups of private/ have them until `cloister encryption rewrap`" in told.out
+    assert cloister("encryption", "new", place.root / "keys" / "rest-2.key").code == 0
+    said(place, f"{{key_file: keys/rest-2.key, previous_key_file: {KEY}}}")
+    assert cloister("encryption", "rewrap", *at).code == 0
+    (place.root / KEY).unlink()
+    said(place, "{key_file: keys/rest-2.key}")
+    cloister("restore", tmp_path / "backups", restored)
+    shutil.copy(place.root / "site.yaml", restored)
+    shutil.copy(place.root / "keys" / "rest-2.key", restored / "keys")
+    (lease, invoice) = (next(restored.glob(f"archive/sort/*/*/bytes/{name}.txt")) for name in ("lease", "invoice"))
+    for path in (lease, invoice):
+        assert cloister("encryption", "decrypt", path, "-o", tmp_path / "no", "--workspace", restored).code == 2
+    shutil.rmtree(restored / "private" / ".atrest")
+    shutil.copytree(place.root / "private" / ".atrest", restored / "private" / ".atrest")
+    gone = cloister("encryption", "decrypt", lease, "-o", tmp_path / "no", "--workspace", restored)
+    assert (gone.code, "it was erased" in gone.err) == (2, True)
+    assert cloister("encryption", "decrypt", invoice, "-o", tmp_path / "yes", "--workspace", restored).code == 0
+    assert (tmp_path / "yes").read_text() == INVOICE

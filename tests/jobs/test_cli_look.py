@@ -212,7 +212,7 @@ def test_audit_verify_of_a_bad_checkpoint_does_not_send_to_itself(done: Place, c
     told = cloister("audit", "verify")
     assert told.code == 4
     assert "checkpoint: " in told.out
-    assert "restore the whole folder from a backup" in told.out
+    assert "restore the whole workspace from a backup (`cloister restore`), not the log alone" in told.out
     assert "cloister audit verify" not in told.out
     assert "`cloister audit verify` names" in cloister("status").err
 

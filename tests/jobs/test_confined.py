@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image, ImageDraw, ImageFont
 
+from pipeline.parse import find_tesseract
 from tests.jobs import confined
 from tests.jobs.conftest import SORT
 
@@ -84,9 +86,17 @@ def test_what_is_forbidden_is_in_force(tmp_path: Path) -> None:
     }
 
 
+def write_scan(path: Path) -> None:
+    """Write a picture of a line of text."""
+    picture = Image.new("L", (900, 120), 255)
+    ImageDraw.Draw(picture).text((20, 30), "The tenant leases the flat.", fill=0, font=ImageFont.load_default(48))
+    picture.save(path)
+
+
 @by_hand
 def test_a_run_with_a_real_model_compiles_reads_and_answers(tmp_path: Path) -> None:
-    """From an empty cache, so that the kernels are compiled under the filter, by numba."""
+    """From an empty cache, so that the kernels are compiled under the filter, by numba; and a scan, where Tesseract is
+    installed, which is started under it."""
     if not (model := os.environ.get("CLOISTER_MODEL")):
         pytest.skip("CLOISTER_MODEL names the real model")
     root, cache = tmp_path / "ws", tmp_path / "cache"
@@ -95,13 +105,15 @@ def test_a_run_with_a_real_model_compiles_reads_and_answers(tmp_path: Path) -> N
     shutil.copy(model, root / "models" / "real.gguf")
     (root / "inbox" / "sort").mkdir()
     (root / "inbox" / "sort" / "lease.html").write_text("<p>The tenant leases the flat from the landlord.</p>")
+    if can_read_scans := not isinstance(find_tesseract(()), str):
+        write_scan(root / "inbox" / "sort" / "scan.png")
     cache.mkdir()
     for path in (root, cache, *root.rglob("*")):
         os.chown(path, UID, UID)
     run = ["run", "sort", "--workspace", "/srv/cloister", "--json"]
     done = under("cloister-run@.service", root, cache, *COMMAND, *run)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["runs"][0]["counts"]["done"] == 1
+    assert json.loads(done.stdout)["runs"][0]["counts"]["done"] == 1 + can_read_scans
     lines = [json.loads(line) for line in (root / "audit/entries/000000000000.jsonl").read_text().splitlines()]
     (started,) = [line for line in lines if line["type"] == "run.started"]
     assert started["isolation"] == {"wanted": "required", "lacking": []}  # parsers give up all that they do elsewhere

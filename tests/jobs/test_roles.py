@@ -140,7 +140,7 @@ def test_users_are_made_as_the_file_says(tmp_path: Path) -> None:
 ALLOWED = {
     "cloister-operator": ["check sort", "status"],
     "cloister-reviewer": ["results"],
-    "cloister-auditor": ["audit verify", "audit replay --sample 100%"],
+    "cloister-auditor": ["audit verify", "audit replay --sample 100%", "audit controls"],
 }
 REFUSED = {
     "cloister-operator": {"results": (2, "/srv/cloister/outbox: Permission denied"), "run sort": (4, "signing key")},
@@ -212,3 +212,13 @@ def test_root_is_refused_in_it(roles: Roles) -> None:
     )
     assert done.returncode == 2
     assert f"belongs to user {OWNER}, who could not read what root makes in it" in done.stderr
+
+
+def test_a_backup_is_for_the_owner(roles: Roles) -> None:
+    """What is told to others is not that the disk of the backups is full."""
+    done = roles.cloister("cloister-auditor", "backup", "/tmp/b")
+    assert done.returncode == 2
+    assert f"{WORKSPACE}/" in done.stderr
+    assert "Permission denied" in done.stderr
+    assert "run this as" in done.stderr
+    assert "make room" not in done.stderr

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from jobs.controls.base import Evidence, Measure, Running, Standing
-from jobs.controls.measures.told import available, of_jobs, since_then
+from jobs.controls.measures.told import available, counted, of_jobs, since_then
 
 _DAYS = 31
 """A backup that is older than that is one in part."""
@@ -37,7 +37,7 @@ def _jobs(running: Running) -> Evidence:
     kinds = ", ".join(f"{job.name} ({job.config.task.type})" for job in running.jobs[:10])
     more = f" and {len(running.jobs) - 10:,} more" if len(running.jobs) > 10 else ""
     standing = Standing.IN_FORCE if running.jobs else Standing.NOT_IN_FORCE
-    return Evidence(standing, f"{len(running.jobs):,} jobs" + (f": {kinds}{more}" if running.jobs else ""))
+    return Evidence(standing, counted(len(running.jobs), "job") + (f": {kinds}{more}" if running.jobs else ""))
 
 
 MEASURES: Mapping[str, Measure] = {
@@ -47,7 +47,8 @@ MEASURES: Mapping[str, Measure] = {
         _retention,
     ),
     "deletion": Measure(
-        "A document and what was in it is erased on request; the log keeps that it was there, and why it went.",
+        "A document and what was in it is erased on request. The log keeps that it was there, and why it went; of a "
+        "job that is not private also its name and sha256.",
         "cloister audit erase",
         lambda running: available(running, "erased", "erased"),
     ),
@@ -66,7 +67,8 @@ MEASURES: Mapping[str, Measure] = {
         lambda running: of_jobs(running, lambda job: job.config.private, "are private"),
     ),
     "telling": Measure(
-        "No entry of the log and no line of the service holds text of a document.",
+        "No entry of the log and no line of the service holds text of a document. Names of files stand there, unless "
+        "the job is private, and the reasons that people write.",
         "SECURITY.md",
         lambda running: Evidence(Standing.IN_FORCE, "by the types of records"),
     ),

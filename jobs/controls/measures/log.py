@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+import audit
 from jobs.controls.base import Evidence, Measure, Running, Standing
 from jobs.controls.measures.told import available, since_then, times
 
 _DAYS = 31
-"""A log that was not verified for so long counts as verified in part, where site.yaml has no `verify_days`."""
+"""A log that was not verified for so long counts as verified in part, where site.yaml has no `verify_days`; and one
+whose checkpoint was not given out for so long as witnessed in part."""
 
 
 def _append_only(running: Running) -> Evidence:
@@ -33,9 +35,12 @@ def _verified(running: Running) -> Evidence:
 
 
 def _witnessed(running: Running) -> Evidence:
-    given = running.counted("read.checkpoint")
+    last = running.log.last.get("read.checkpoint")
     told = since_then(running, "read.checkpoint", "a checkpoint was given out")
-    return Evidence(Standing.IN_FORCE if given else Standing.NOT_IN_FORCE, told)
+    if not last:
+        return Evidence(Standing.NOT_IN_FORCE, told)
+    late = running.now - datetime.fromisoformat(last["time"]) > timedelta(days=_DAYS)
+    return Evidence(Standing.IN_PART if late else Standing.IN_FORCE, told)
 
 
 def _time(running: Running) -> Evidence:
@@ -54,13 +59,17 @@ def _kept(running: Running) -> Evidence:
 
 
 def _keys(running: Running) -> Evidence:
-    mode = running.site.key_file.stat().st_mode & 0o777 if running.site.key_file.exists() else None
-    rotated = since_then(running, "key.rotated", "replaced")
-    phrase = "with" if running.site.passphrase_file else "without"
-    if mode is None:
-        return Evidence(Standing.IN_PART, f"the key is not on this machine; {rotated}")
-    standing = Standing.NOT_IN_FORCE if mode & 0o077 else Standing.IN_FORCE
-    return Evidence(standing, f"the key's file has mode {mode:04o}, {phrase} a passphrase from outside; {rotated}")
+    file, rotated = running.site.key_file, since_then(running, "key.rotated", "replaced")
+    try:
+        if not file.exists():
+            return Evidence(Standing.IN_PART, f"the key is not on this machine; {rotated}")
+        phrase = "a passphrase" if audit.is_protected(file) else "no passphrase"
+    except PermissionError:
+        return Evidence(Standing.IN_PART, f"this user may not look at the key; {rotated}")
+    except audit.KeyRefused as error:
+        return Evidence(Standing.NOT_IN_FORCE, f"no run would take the key: {error}; {rotated}")
+    mode = file.stat().st_mode & 0o777
+    return Evidence(Standing.IN_FORCE, f"the key's file has mode {mode:04o}, and {phrase}; {rotated}")
 
 
 def _first(running: Running) -> str:
@@ -74,8 +83,8 @@ def _handed(running: Running) -> Evidence:
 
 MEASURES: Mapping[str, Measure] = {
     "append-only": Measure(
-        "Every result, decision, deletion and reading is an entry of a log that only grows. A Merkle tree and a signed "
-        "checkpoint cover all entries.",
+        "Every result, decision, deletion and command that shows results is an entry of a log that only grows. A "
+        "Merkle tree and a signed checkpoint cover all entries.",
         "cloister audit verify",
         _append_only,
     ),

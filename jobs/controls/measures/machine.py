@@ -5,6 +5,11 @@ from collections.abc import Mapping
 
 from jobs.controls.base import Evidence, Measure, Running, Standing
 from jobs.controls.measures.told import of_jobs, since_then, times
+from jobs.doctor.base import Level
+from jobs.doctor.workspace.permissions import too_wide
+from jobs.load import LoadedJob
+
+_FAILURE = "failure"
 
 
 def _isolation(running: Running) -> Evidence:
@@ -52,11 +57,28 @@ def _capacity(running: Running) -> Evidence:
 
 
 def _calling(running: Running) -> Evidence:
-    called = since_then(running, "notified", "called")
-    if running.workspace.site.notify:
-        return Evidence(Standing.IN_FORCE, f"site.yaml names a command for all jobs; {called}")
-    jobs = of_jobs(running, lambda job: job.config.notify is not None, "name a command")
+    called, site = since_then(running, "notified", "called"), running.workspace.site.notify
+    if site and _FAILURE in site.on:
+        return Evidence(Standing.IN_FORCE, f"site.yaml names a command for {', '.join(site.on)}; {called}")
+    jobs = of_jobs(running, _calls, "name a command for failures")
+    if site and jobs.standing is not Standing.IN_FORCE:
+        told = f"site.yaml names a command, but not for failures: for {', '.join(site.on)}"
+        return Evidence(Standing.IN_PART, f"{told}; {jobs.words}; {called}")
     return Evidence(jobs.standing, f"{jobs.words}; {called}")
+
+
+def _calls(job: LoadedJob) -> bool:
+    return job.config.notify is not None and _FAILURE in job.config.notify.on
+
+
+def _rights(running: Running) -> Evidence:
+    """What the doctor finds of the rights of others in the workspace."""
+    found = too_wide(running.workspace.root)
+    if not found:
+        return Evidence(Standing.IN_FORCE, "nobody else may read keys and texts, or write what decides")
+    wrong = any(each.level is Level.PROBLEM for each in found)
+    standing = Standing.NOT_IN_FORCE if wrong else Standing.IN_PART
+    return Evidence(standing, " ".join(each.sentence for each in found))
 
 
 MEASURES: Mapping[str, Measure] = {
@@ -76,6 +98,11 @@ MEASURES: Mapping[str, Measure] = {
         "pipeline/atrest/README.md; encryption in site.yaml",
         _encryption,
     ),
+    "rights": Measure(
+        "What is made in the workspace can be read by the service's user alone; groups get rights by a table.",
+        "cloister doctor; jobs/README.md",
+        _rights,
+    ),
     "crash-safe": Measure(
         "A result is there when its signed entry is, and not before: a run that is killed anywhere leaves neither half "
         "of it.",
@@ -85,7 +112,11 @@ MEASURES: Mapping[str, Measure] = {
     "fail-stop": Measure(
         "Where the log cannot be written or trusted, nothing more is processed.", "exit code 4", _fail_stop
     ),
-    "capacity": Measure("The room that the log takes, and what is left.", "cloister doctor", _capacity),
+    "capacity": Measure(
+        "A run looks for room before it begins and before each part, and stops where there is too little.",
+        "cloister doctor",
+        _capacity,
+    ),
     "calling": Measure(
         "A command of the site is called when a run failed, nothing came, or a night is unlike the others.",
         "notify in site.yaml and jobs/*.yaml; cloister status --check",

@@ -27,14 +27,21 @@ def _review(running: Running) -> Evidence:
 
 
 def _access(running: Running) -> Evidence:
-    people, refused = len(running.people), running.counted("console.refused")
+    refused = f"attempts were refused: {times(running.counted('console.refused'))}"
+    if running.people is None:
+        return Evidence(Standing.IN_FORCE, f"who may use the console, this user may not read (keys/); {refused}")
     roles = sorted({role for roles in running.people.values() for role in roles})
-    who = f"{people:,} people may use the console" + (f" ({', '.join(roles)})" if roles else "")
-    return Evidence(Standing.IN_FORCE, f"{who}; attempts were refused: {times(refused)}")
+    who = f"people who may use the console: {len(running.people):,}" + (f" ({', '.join(roles)})" if roles else "")
+    return Evidence(Standing.IN_FORCE, f"{who}; {refused}")
 
 
 MEASURES: Mapping[str, Measure] = {
-    "reading": Measure("Whoever is shown rows, stories or documents is recorded.", "cloister audit search", _reading),
+    "reading": Measure(
+        "Whoever is shown rows, stories or documents by a command or the console is recorded; who opens files in "
+        "outbox/ or archive/ by other programs is not.",
+        "cloister audit search",
+        _reading,
+    ),
     "decisions": Measure(
         "What a person decides about a row is a row of its own, with the name and the reason, signed.",
         "cloister review list; cloister audit show PATH",

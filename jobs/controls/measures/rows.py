@@ -29,7 +29,13 @@ def _replay(running: Running) -> Evidence:
 
 
 def _pinned(job: LoadedJob) -> bool:
-    return job.config.model.sha256 is not None
+    """Whether a job says the bytes of its model, and of its head if it has one."""
+    model = job.config.model
+    return model.sha256 is not None and (model.head is None or model.head.sha256 is not None)
+
+
+def _demands_quality(job: LoadedJob) -> bool:
+    return job.config.quality is not None and job.config.quality.require
 
 
 def _models(running: Running) -> Evidence:
@@ -44,7 +50,7 @@ def _models(running: Running) -> Evidence:
 
 
 def _quality(running: Running) -> Evidence:
-    floors = of_jobs(running, lambda job: job.config.quality is not None, "demand a measured quality")
+    floors = of_jobs(running, _demands_quality, "demand a measured quality")
     return Evidence(floors.standing, f"{floors.words}; {since_then(running, 'qualified', 'measured')}")
 
 

@@ -11,6 +11,11 @@ def times(number: int) -> str:
     return {0: "never", 1: "once", 2: "twice"}.get(number, f"{number:,} times")
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 job`, `1,234 jobs`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def since_then(running: Running, kind: str, what: str) -> str:
     """How often the log says it, and when last: `exported: twice, the last time on 2026-01-31`."""
     day = running.day(kind)

@@ -5,6 +5,8 @@ from jobs.controls.base import Control, Rule
 RULE = Rule(
     "EU AI Act 12, 19 and 26, high-risk systems",
     "Regulation (EU) 2024/1689, articles 12, 19 and 26; whether a use is high-risk is for the site to find out",
+    "12(3), which is for remote biometric identification; 19(2); 26(3) and 26(7) to 26(12), which ask for nothing that "
+    "a program records, such as that workers and other people are told. Articles 8 to 15 ask more of providers.",
     (
         Control(
             "12(1)",
@@ -14,13 +16,14 @@ RULE = Rule(
         ),
         Control(
             "12(2)",
-            "The log shows what may lead to a risk or a substantial change, and serves the monitoring of operation.",
+            "The log shows what may lead to a risk or a substantial change, and lets providers and deployers watch the "
+            "system in use.",
             ("models", "settings", "drift", "recall"),
             "Somebody judges what a new model or another setting means.",
         ),
         Control(
             "19(1)",
-            "Logs are kept for a period that fits the purpose, at least six months.",
+            "Providers keep the logs that they control for a period that fits the purpose, at least six months.",
             ("log-kept", "backup"),
             "The period is decided; audit/ is never deleted before.",
         ),
@@ -50,7 +53,7 @@ RULE = Rule(
         ),
         Control(
             "26(6)",
-            "Deployers keep the logs, at least six months.",
+            "Deployers keep the logs that they control, at least six months.",
             ("log-kept", "backup", "verified"),
             "The period is decided; audit/ is never deleted before.",
         ),

@@ -5,6 +5,7 @@ from jobs.controls.base import Control, Rule
 RULE = Rule(
     "21 CFR 11.10(e), electronic records (FDA)",
     "Code of Federal Regulations, title 21, part 11, section 11.10, paragraph (e)",
+    "The other paragraphs of section 11.10, and those on electronic signatures (11.50 to 11.300).",
     (
         Control(
             "11.10(e), first sentence",

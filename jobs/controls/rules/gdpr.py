@@ -5,7 +5,16 @@ from jobs.controls.base import Control, Rule
 RULE = Rule(
     "GDPR 5, 17 and 30, personal data",
     "Regulation (EU) 2016/679, articles 5, 17 and 30",
+    "All other articles, such as the rights to access (15) and to rectification (16), processors (28) and security "
+    "(32).",
     (
+        Control(
+            "5(1)(a)",
+            "Data are processed lawfully, fairly, and so that the people concerned can understand it.",
+            ("jobs", "provenance"),
+            "The legal ground of each job is found and written down, and the people concerned are told: no program "
+            "does that.",
+        ),
         Control(
             "5(1)(b)",
             "Data are processed for the purposes for which they were collected, and for no others.",
@@ -27,13 +36,14 @@ RULE = Rule(
         Control(
             "5(1)(e)",
             "Data are kept no longer than the purpose needs.",
-            ("retention", "deletion"),
-            "The period is decided for each job; backups and tables that were taken away follow it too.",
+            ("retention", "deletion", "private"),
+            "The period is decided for each job; backups and tables that were taken away follow it too. No rule "
+            "shortens the log: names of files stay in it, unless the job is private.",
         ),
         Control(
             "5(1)(f)",
             "Data are protected from unauthorized use, loss, destruction and damage.",
-            ("silence", "isolation", "encryption", "crash-safe", "access", "backup"),
+            ("rights", "silence", "isolation", "encryption", "crash-safe", "access", "backup"),
             "The machine, its users and its disks are kept as the site's rules demand.",
         ),
         Control(
@@ -45,8 +55,9 @@ RULE = Rule(
         Control(
             "17",
             "Data are erased on request, unless a law demands that they are kept.",
-            ("deletion", "holds"),
-            "Requests are judged by a person; backups are let run out, or their keys destroyed.",
+            ("deletion", "private", "holds", "encryption"),
+            "Requests are judged by a person; backups are let run out, unless an erasure destroys their keys; whoever "
+            "got the data is told.",
         ),
         Control(
             "30",

@@ -5,6 +5,8 @@ from jobs.controls.base import Control, Rule
 RULE = Rule(
     "SEC 17a-4(f), electronic recordkeeping",
     "Code of Federal Regulations, title 17, section 240.17a-4, paragraph (f), as amended in 2022",
+    "(f)(2)(iii), serial numbers of storage media, where they apply; of (f)(3) all but (v): facilities and people by "
+    "which the firm shows records to the regulator.",
     (
         Control(
             "(f)(2)(i)(A)",

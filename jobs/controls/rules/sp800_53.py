@@ -5,6 +5,7 @@ from jobs.controls.base import Control, Rule
 RULE = Rule(
     "NIST SP 800-53 AU-2 to AU-12, audit and accountability",
     "NIST Special Publication 800-53, revision 5, controls AU-2 to AU-12",
+    "AU-1 (policy), AU-13, AU-14 and AU-16, and the enhancements of all controls, such as AU-9(2).",
     (
         Control(
             "AU-2",
@@ -40,7 +41,7 @@ RULE = Rule(
             "AU-7",
             "Records can be reduced and reported without changing them.",
             ("search", "export"),
-            "Nothing.",
+            "Nothing is left to the site.",
         ),
         Control(
             "AU-8",
@@ -50,8 +51,9 @@ RULE = Rule(
         ),
         Control(
             "AU-9",
-            "The log is protected from reading, changing and deleting by those who may not.",
-            ("verified", "keys", "witnessed", "access"),
+            "The log is protected from reading, changing and deleting by those who may not, and people are told when "
+            "that happened.",
+            ("rights", "verified", "keys", "witnessed", "access", "calling"),
             "The key holder is another person than the operator; checkpoints lie elsewhere.",
         ),
         Control(
@@ -70,7 +72,8 @@ RULE = Rule(
             "AU-12",
             "Records are made where the events happen, for all parts of the system.",
             ("append-only", "handed", "fail-stop"),
-            "Other programs on the machine keep their own logs.",
+            "Other programs on the machine keep their own logs. Which types are recorded cannot be chosen: all always "
+            "are.",
         ),
     ),
 )

@@ -15,7 +15,7 @@ _REMEDY = "give it that (to a container, in its seccomp profile)"
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
-    """Tell which protections are in force, and what hangs on those that are not."""
+    """Tell which protections are in force, and what depends on those that are not."""
     site = patient.site if patient.workspace else None
     found = pipeline.protections_here(site.limits if site else pipeline.Limits())
     lacking = [each for each in found if not each.in_force]

@@ -10,6 +10,7 @@ from jobs.doctor.compared import same
 from jobs.doctor.patient import Patient
 from jobs.doctor.units import installed_units
 from jobs.load import shown
+from jobs.workspace import CREDENTIAL
 
 NEEDS = Needs.SITE
 FIGURES: Figures = {"public_key": same}
@@ -41,7 +42,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
 
 def _without_passphrase(patient: Patient, figures: dict[str, str]) -> Iterator[Finding]:
     told = f"{shown(patient.site.key_file)} has a passphrase"
-    giving = [unit.path.name for unit in installed_units(patient.root) if unit.gives_passphrase]
+    giving = [unit.path.name for unit in installed_units(patient.root) if unit.gives(CREDENTIAL)]
     if giving:
         yield ok(f"{told}, which {giving[0]} gives to its service; it was not tried here.", **figures)
     else:

@@ -1,4 +1,5 @@
-"""The audit log: it opens, and its end is what its key signed. `cloister audit verify` checks all of it."""
+"""The audit log: it opens, and it is what its key signed; of a long one, its end. `cloister audit verify` checks all
+of it, and holds results and documents against it."""
 
 from __future__ import annotations
 
@@ -21,8 +22,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
     lock = site.audit / "lock"
     try:
         size = audit.check_tail(site.audit, site.public_key).size
+        whole = patient.register is not None
     except audit.LogUntrusted as error:
-        remedy = "cloister audit verify says what is wrong, entry by entry; keep the folder as evidence"
+        remedy = "change nothing by hand: OPERATING.md (The log cannot be trusted) says what to do, step by step"
         yield problem(f"The log cannot be trusted: {error.where}: {error.message}.", remedy)
         return
     except audit.AuditError as error:
@@ -32,4 +34,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
         yield problem(f"{shown(lock)} is missing, so no run can begin.", f"touch {shown(lock)}", entries=size)
         return
     held = f" Process {pid} writes to it." if (pid := holder(lock)) else ""
-    yield ok(f"{size:,} entries, whose end is as it was signed; cloister audit verify checks all.{held}", entries=size)
+    rest = "results and documents" if whole else "all of them"
+    signed = "all as they were signed" if whole else "whose end is as it was signed"
+    yield ok(f"{size:,} entries, {signed}; cloister audit verify checks {rest} too.{held}", entries=size)

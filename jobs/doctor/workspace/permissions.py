@@ -24,9 +24,14 @@ _DECIDING = ("audit", "jobs", "models", "state")
 def examine(patient: Patient) -> Iterator[Finding]:
     """Tell each right that is too wide, and each that is missing."""
     folder = patient.place
-    found = [*_secrets(folder), *_reached(folder), *_group(folder), *_own(folder)]
+    found = [*too_wide(folder), *_own(folder)]
     owner = _name(folder.stat().st_uid)
     yield from found or [ok(f"The workspace is {owner}'s, and nobody else may read its keys or write what decides.")]
+
+
+def too_wide(folder: Path) -> list[Finding]:
+    """Each right of others that is too wide, whoever looks."""
+    return [*_secrets(folder), *_reached(folder), *_group(folder)]
 
 
 def _secrets(folder: Path) -> Iterator[Finding]:
@@ -69,7 +74,10 @@ def _own(folder: Path) -> Iterator[Finding]:
     barred = [path for path in _there(folder, _WRITTEN) if not os.access(path, os.W_OK | os.X_OK, effective_ids=True)]
     if barred:
         names = ", ".join(shown(path) for path in barred)
-        remedy = f"run Cloister as {_name(owner)}, or chown -R {_name(me)} {shown(folder)}"
+        if me == owner:
+            remedy = f"chmod u+rwx {' '.join(map(shown, barred))}; or mount the file system for writing"
+        else:
+            remedy = f"run Cloister as {_name(owner)}, or chown -R {_name(me)} {shown(folder)}"
         yield problem(f"{_name(me)} may not write to {names}.", remedy)
     elif me != owner:
         sentence = f"The workspace is {_name(owner)}'s, and this looks at it as {_name(me)}, who may do other things."

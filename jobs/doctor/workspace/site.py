@@ -11,7 +11,7 @@ from jobs.doctor.patient import Patient
 
 NEEDS = Needs.FOLDER
 FIGURES: Figures = {"origin": same}
-_REST = "What hangs on site.yaml (models of jobs, key and log) was not looked at."
+_REST = "What depends on site.yaml (models of jobs, key and log) was not looked at."
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -22,4 +22,4 @@ def examine(patient: Patient) -> Iterator[Finding]:
         return
     assert patient.wrong is not None
     yield from of_problems(patient.wrong)
-    yield problem(_REST, "mend site.yaml, and give the command again")
+    yield problem(_REST, "mend that first, and give the command again")

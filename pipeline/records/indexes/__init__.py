@@ -1,1 +1,1 @@
-"""Indexes of the log in state/ for lists and counts: SQLite files that may be deleted at any time."""
+"""What is made anew when it is not there, in state/: indexes of the log for lists and counts, vectors of examples."""

@@ -1,5 +1,6 @@
 """An SQLite file in state/ that may be deleted at any time: opened safely, made anew where it is foreign or broken."""
 
+import contextlib
 import os
 import sqlite3
 import stat
@@ -9,17 +10,20 @@ from pathlib import Path
 from pipeline.plan import Site
 
 OF_ANSWERS = frozenset({"queue.sqlite"})
-"""Files with what was answered: where that is encrypted, they lie in memory."""
+"""Files with what was answered: where that may be encrypted, they lie in memory."""
 
 
 def path_of(site: Site, name: str) -> Path:
-    """Where the file of this name lies. OSError."""
+    """Where the file of this name lies. PermissionError where somebody else has the folder for it in memory."""
     return (site.at_rest.cache(site.state) if name in OF_ANSWERS else site.state) / name
 
 
 def remove(site: Site, name: str) -> None:
     """Remove the file with its journals; it is made again when somebody asks. OSError."""
-    for folder in {path_of(site, name).parent, site.state}:
+    folders = {site.state}
+    with contextlib.suppress(PermissionError):  # in a folder of somebody else nothing is ours
+        folders.add(path_of(site, name).parent)
+    for folder in folders:
         for ending in ("", "-wal", "-shm", "-journal"):
             (folder / (name + ending)).unlink(missing_ok=True)
 
@@ -44,7 +48,7 @@ class IndexFile:
                 remove(site, self.name)
             return self._opened_whole(site)
         except (sqlite3.Error, OSError):
-            nowhere = ":memory:" if self.name in OF_ANSWERS and site.at_rest.writes else ""
+            nowhere = ":memory:" if self.name in OF_ANSWERS and site.at_rest.on else ""
             return self._prepared(sqlite3.connect(nowhere, isolation_level=None, check_same_thread=False))
 
     def make_anew(self, db: sqlite3.Connection) -> None:

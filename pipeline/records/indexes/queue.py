@@ -21,7 +21,10 @@ def remove_index(site: Site) -> None:
 def forget_parts(site: Site, parts: Collection[str]) -> None:
     """Remove what the index has of the rows of these parts, also from its journal; all of it, where that cannot be
     done. OSError."""
-    file = path_of(site, NAME)
+    try:
+        file = path_of(site, NAME)
+    except PermissionError:  # in a folder of somebody else nothing is ours
+        return
     if not parts or not file.is_file():
         return
     try:

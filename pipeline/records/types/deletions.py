@@ -41,6 +41,12 @@ class Erased(Record):
     rows: tuple[RewrittenPart, ...]
     reason: str = ""
 
+    @property
+    def numbers(self) -> frozenset[int]:
+        """All entries that it names."""
+        of_rows = (number for part in self.rows for number in part.entries)
+        return frozenset((*self.entries, *self.archive, *self.failed, *self.markdown, *of_rows))
+
 
 Deletion = DeletedByRule | Erased
 """The records that announce a deletion; `Deleted` says that it is done."""

@@ -1,6 +1,8 @@
 """`cloister doctor` as a command: its lines, its exit code, JSON, baselines, and checks that fail."""
 
+import errno
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -117,6 +119,28 @@ def test_a_check_that_fails_is_one_line_and_not_the_end(place: Place) -> None:
     assert str(kept) in (found[1][1].remedy or "")
     assert "ZeroDivisionError" in kept.read_text()
     assert found[2][1].sentence == "This cannot be looked at: /proc/secret: Permission denied."
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [
+        (errno.EACCES, "run this as the user who runs Cloister"),
+        (errno.ENOSPC, "make room on that disk"),
+        (errno.EROFS, "mount that file system for writing"),
+        (errno.ENOENT, "cloister restore brings back"),
+        (errno.EIO, "what is wrong with the disk"),
+    ],
+)
+def test_the_remedy_is_that_of_the_error(number: int, remedy: str) -> None:
+    failing = Scripted(error=OSError(number, os.strerror(number), "/srv/here"))
+    (only,) = examine(Patient(), {"one": failing})
+    assert remedy in (only.finding.remedy or "")
+
+
+def test_a_proof_keeps_no_baseline(place: Place, cloister: Cloister) -> None:
+    for option in ("--save", "--against"):
+        done = cloister("doctor", "--egress", option, "kept.json")
+        assert (done.code, "expected: either of them, or --egress" in done.err) == (2, True)
 
 
 def test_what_has_changed_since_a_baseline(place: Place, cloister: Cloister, checks: dict[str, Check]) -> None:

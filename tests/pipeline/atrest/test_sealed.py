@@ -1,6 +1,9 @@
 """What is written encrypted comes back, and nothing that was done to it does."""
 
+import base64
+import hashlib
 import io
+import json
 import os
 import random
 from collections.abc import Callable
@@ -10,8 +13,12 @@ import pytest
 
 from pipeline.atrest.ciphers import TAG, new_key
 from pipeline.atrest.errors import DamagedError
+from pipeline.atrest.files import AtRest
 from pipeline.atrest.sealed import CHUNK, HEAD, SealedFile, name_of, read_chunks, read_head
+from pipeline.atrest.store import store_of
+from pipeline.outbox.parts import open_part
 
+GOLDEN = Path(__file__).parents[2] / "golden" / "atrest.json"
 KEY = new_key()
 NAME = name_of("job", "ab" * 32)
 FIRST = HEAD + CHUNK + TAG  # where the second chunk begins
@@ -100,3 +107,19 @@ def test_every_bit_counts(tmp_path: Path) -> None:
 def test_another_key_opens_nothing(tmp_path: Path) -> None:
     with pytest.raises(DamagedError, match="head"):
         opened(sealed(BODY), tmp_path, new_key())
+
+
+def test_what_was_encrypted_once_is_read_by_every_version(tmp_path: Path) -> None:
+    """A key, the keys that it wraps, a document and a part, as the code of 2026-11-27 wrote them."""
+    for name, data in json.loads(GOLDEN.read_text()).items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(base64.b64decode(data))
+    (tmp_path / "keys" / "rest.key").chmod(0o600)
+    at_rest = AtRest(store_of(tmp_path), tmp_path / "keys" / "rest.key")
+    at_rest.check()
+    document, body = tmp_path / "archive" / "lease.txt", b"The landlord leases the flat to the tenant.\n"
+    assert at_rest.read_bytes(document) == body
+    assert at_rest.is_of(document, "sort", hashlib.sha256(body).hexdigest())
+    with open_part(at_rest, tmp_path / "outbox" / "sort" / "part-1.parquet") as part:
+        assert part.read().to_pylist() == [{"path": "lease.txt", "label": "lease"}]

@@ -282,6 +282,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_compared() -> No
         files = [(name, hashlib.sha256(name.encode()).hexdigest(), n) for n, name in enumerate(("a", "b", "c"))]
         for name, _, _ in files:
             (root / name).write_text(name)
+            (root / name).chmod(0o644)
         (root / "b").chmod(0)
         (root / "c").write_text("other")
         with somebody_else():

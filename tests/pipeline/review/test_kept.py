@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import pipeline
 from pipeline import Choice, Review, RunPlan, Site
 from pipeline.plan import Retention
@@ -58,6 +60,33 @@ def test_of_a_private_job_the_log_says_only_that_a_row_has_another_state(plan: R
     (refused,) = [entry for entry in read_entries(site) if isinstance(entry, ReviewRefused)]
     assert refused.reason.startswith("it was refused; the job is private")
     assert "Ada rejected it" in pipeline.reviews_refused(site)[0].why
+
+
+def test_an_erasure_that_was_killed_takes_what_was_made_of_the_document_with_it(
+    plan: RunPlan, drop: Drop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next start ends it: a correction that waits says what is in the document, and so do vectors."""
+    site = run(plan, drop)
+    with open_journal(site):
+        label = "invoice" if row(site, "lease.txt")["label"] == "lease" else "lease"
+        pipeline.decide(
+            site, Review("sort", row(site, "lease.txt")["audit_index"], "corrected", "Bob", None, {"label": label})
+        )
+    (site.state / "vectors").mkdir()
+    (site.state / "vectors" / "sort.examples").write_bytes(b"of the lease")
+
+    def killed(*folders: Path) -> None:
+        raise KeyboardInterrupt
+
+    document = str(row(site, "lease.txt")["document"])
+    with monkeypatch.context() as cut:
+        cut.setattr("pipeline.outbox.deletion.remove_index", killed)
+        with pytest.raises(KeyboardInterrupt):
+            pipeline.erase(site, document, "asked for", archive=True, rows=True)
+    assert requests.waiting(site)
+    pipeline.take_up_reviews(site)
+    assert not any(requests.folder_of(site).iterdir())
+    assert not (site.state / "vectors").exists()
 
 
 def test_an_erasure_takes_the_decision_with_it(plan: RunPlan, drop: Drop) -> None:

@@ -1,0 +1,120 @@
+"""Workspaces that are made of backups, also of damaged ones, of older ones and of what a newer version wrote."""
+
+import json
+import resource
+import subprocess
+from pathlib import Path
+
+from pipeline.backup.copying import sha256_of
+from tests.jobs.conftest import Cloister, Place
+from tests.jobs.test_cli_backup import COMMAND, backups, kept, made, worked
+
+__all__ = ["kept", "worked"]
+
+
+def test_an_older_state_is_told_as_one(worked: Place, cloister: Cloister, tmp_path: Path) -> None:
+    made(cloister, tmp_path / "b", "--with-keys")
+    worked.drop("sort", "later.txt", "A lease that came later.")
+    assert cloister("run", "sort").code == 0
+    assert cloister("audit", "witness", "-o", tmp_path / "kept.checkpoint").code == 0
+    done = cloister("restore", tmp_path / "b", tmp_path / "old", "--against", tmp_path / "kept.checkpoint")
+    assert done.code == 4
+    assert "all that the log proves is there, unchanged, and nothing else" in done.out
+    assert "OLDER OR ANOTHER than the checkpoint" in done.out
+    assert "roll-back: it signs" in done.out
+    verified = cloister("audit", "verify", "--against", tmp_path / "kept.checkpoint", "--workspace", tmp_path / "old")
+    assert verified.code == 4
+    made(cloister, tmp_path / "b")
+    done = cloister("restore", tmp_path / "b", tmp_path / "new", "--against", tmp_path / "kept.checkpoint", "--json")
+    assert (done.code, done.json["differs"]) == (0, None)
+
+
+def test_a_damaged_backup_restores_nothing(worked: Place, cloister: Cloister, tmp_path: Path) -> None:
+    made(cloister, tmp_path / "b")
+    (backup,) = backups(tmp_path / "b")
+    for name, what in (
+        ("workspace/jobs/sort.yaml", "other bytes than when"),
+        ("files.jsonl", "other bytes than backup"),
+    ):
+        whole = (backup / name).read_bytes()
+        (backup / name).write_bytes(whole.replace(b"sort", b"SORT"))
+        done = cloister("restore", backup, tmp_path / "new")
+        assert (done.code, what in done.err) == (2, True), done.err
+        assert not (tmp_path / "new").exists()
+        (backup / name).write_bytes(whole)
+    (backup / "files.jsonl").rename(backup / "elsewhere")
+    done = cloister("restore", backup, tmp_path / "new")
+    assert (done.code, "files.jsonl: is missing from the backup" in done.err) == (2, True), done.err
+    (backup / "elsewhere").rename(backup / "files.jsonl")
+    (backup / "workspace/site.yaml").unlink()
+    (tmp_path / "new").mkdir()
+    assert cloister("restore", backup, tmp_path / "new").code == 2
+    assert list((tmp_path / "new").iterdir()) == []
+    (backup / "backup.json").write_text("{}")
+    assert cloister("restore", backup, tmp_path / "new").code == 2
+
+
+def test_a_list_that_leads_out_of_the_workspace_is_refused(worked: Place, cloister: Cloister, tmp_path: Path) -> None:
+    made(cloister, tmp_path / "b")
+    (backup,) = backups(tmp_path / "b")
+    lines = (backup / "files.jsonl").read_text().replace('"jobs/sort.yaml"', '"jobs/../../out.yaml"')
+    (backup / "files.jsonl").write_text(lines)
+    about = json.loads((backup / "backup.json").read_text())
+    digest = sha256_of(backup / "files.jsonl")
+    (backup / "backup.json").write_text(json.dumps({**about, "files_sha256": digest}))
+    done = cloister("restore", backup, tmp_path / "new")
+    assert (done.code, "leads out of the workspace" in done.err) == (2, True)
+    assert not (tmp_path / "out.yaml").exists()
+
+
+def test_a_backup_of_a_newer_workspace_is_refused(worked: Place, cloister: Cloister, tmp_path: Path) -> None:
+    made(cloister, tmp_path / "b")
+    (backup,) = backups(tmp_path / "b")
+    (backup / "workspace/version.json").write_text('{"format": 2, "version": "9.1.0"}')
+    done = cloister("restore", backup, tmp_path / "new")
+    assert (done.code, "which Cloister 9.1.0 wrote" in done.err) == (2, True)
+    assert not (tmp_path / "new").exists()
+    about = json.loads((backup / "backup.json").read_text())
+    (backup / "backup.json").write_text(json.dumps({**about, "format": 2, "version": "9.2.0"}))
+    assert "use Cloister 9.2.0 or newer" in cloister("restore", backup, tmp_path / "new").err
+
+
+def test_a_site_that_this_version_does_not_understand_is_refused_first(
+    worked: Place, cloister: Cloister, tmp_path: Path
+) -> None:
+    """A newer version of the same format may know more keys."""
+    made(cloister, tmp_path / "b")
+    (backup,) = backups(tmp_path / "b")
+    for name in ("workspace/site.yaml", "files.jsonl", "backup.json"):  # as that version would have made them
+        before = sha256_of(backup / name)
+        with (backup / name).open("a") as file:
+            file.write("newer: {}\n" if name.endswith("yaml") else "\n" if name.endswith("json") else "")
+        after = sha256_of(backup / name)
+        for each in ("files.jsonl", "backup.json"):
+            (backup / each).write_text((backup / each).read_text().replace(before, after))
+    about = json.loads((backup / "backup.json").read_text())
+    (backup / "backup.json").write_text(json.dumps({**about, "files_sha256": sha256_of(backup / "files.jsonl")}))
+    done = cloister("restore", backup, tmp_path / "new")
+    assert (done.code, "unknown key 'newer'" in done.err) == (2, True), done.err
+    assert not (tmp_path / "new").exists()
+
+
+def test_no_room_restores_nothing(worked: Place, cloister: Cloister, tmp_path: Path) -> None:
+    """A limit on the size of files, which the kernel tells of as it does of a full disk."""
+    (worked.root / "models" / "more.gguf").write_bytes(b"x" * 3_000_000)
+    made(cloister, tmp_path / "b")
+    (tmp_path / "new").mkdir()
+    done = subprocess.run(
+        [*COMMAND, "restore", str(tmp_path / "b"), str(tmp_path / "new")], capture_output=True, text=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000)),
+    )  # fmt: skip
+    assert (done.returncode, "models/more.gguf: File too large" in done.stderr) == (2, True), done.stderr
+    assert not any((tmp_path / "new").iterdir())
+
+
+def test_a_backup_that_was_never_right_says_so(worked: Place, cloister: Cloister, tmp_path: Path) -> None:
+    (part,) = worked.parts("sort")
+    part.write_bytes(part.read_bytes()[:-1] + b"?")
+    made(cloister, tmp_path / "b", code=4)
+    done = cloister("restore", tmp_path / "b", tmp_path / "new")
+    assert (done.code, "NOT RIGHT     when it was made" in done.out) == (4, True)
