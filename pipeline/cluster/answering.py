@@ -14,12 +14,10 @@ from pipeline.answer.converse import Conversing
 from pipeline.cluster.crew import Crew
 from pipeline.cluster.errors import BadWorkerError, WorkerLostError, WorkerRefusedError
 from pipeline.cluster.roster import Member
-from pipeline.cluster.sharing import AT_A_TIME, DOCUMENTS, FIRST, Group, Piece, Sharing
+from pipeline.cluster.sharing import AT_A_TIME, CHARACTERS, DOCUMENTS, FIRST, Group, Piece, Sharing
 from pipeline.cluster.wire import format_works, parse_rows
 from pipeline.inbox.rows import MADE_BY, Row, Work
 
-CHARACTERS: Final = 64_000_000
-"""Of texts that are under way, at most: the head's memory is bounded, however many workers there are."""
 _LOOK_SECONDS: Final = 0.05
 _HERE: Final = 8  # documents that the head answers at a time where it is alone, before it looks for workers again
 
@@ -118,9 +116,8 @@ class _Answering(Generic[T]):
 
     def _somebody_waits(self) -> bool:
         """Whether a worker has nothing, and there is enough for it."""
-        busy = {name for group in self.sharing.groups.values() for name in group.to}
-        idle = len(self.by.crew.roster.working()) > len(busy)
-        return idle and sum(piece.size for piece in self.sharing.waiting) >= FIRST
+        idle = any(not self.sharing.holds[member.address] for member in self.by.crew.roster.working())
+        return idle and self.sharing.characters >= FIRST
 
     def _give_out(self) -> None:
         """Give each worker what it should have; the fastest first."""

@@ -4,7 +4,7 @@ Nothing here knows of a network or a clock, so that nights of any size can be si
 times are seconds.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,6 +15,8 @@ FIRST: Final = 60_000
 """The size of a group for a worker of which nothing is known yet."""
 DOCUMENTS: Final = 256
 """Of a group, at most."""
+CHARACTERS: Final = 256_000_000
+"""Of texts that are under way, at most: the head's memory is bounded, however many workers there are."""
 AT_A_TIME: Final = 2
 """Groups of a worker: one that it computes, one that waits there, so that it never waits itself."""
 _MEMORY: Final = 0.5  # the weight of the newest group in what is known of a worker's speed
@@ -57,15 +59,18 @@ class Sharing:
     groups: dict[int, Group] = field(default_factory=dict)
     speeds: dict[str, float] = field(default_factory=dict)
     ended: dict[str, float] = field(default_factory=dict)  # when each worker's last group came back
+    holds: Counter[str] = field(default_factory=Counter)  # how many groups each worker has
+    characters: int = 0  # of what waits
     names: int = 0
 
     def add(self, number: int, size: int) -> None:
         """A document waits, as the last one."""
         self.waiting.append(Piece(number, max(1, size)))
+        self.characters += max(1, size)
 
     def next_for(self, worker: str, workers: int, now: float, *, more: bool) -> Group | None:
         """The group that a worker should have now, of `workers` in all; None for none. `more`: others will come."""
-        if sum(worker in group.to for group in self.groups.values()) >= AT_A_TIME:
+        if self.holds[worker] >= AT_A_TIME:
             return None
         if self.waiting and self.waiting[0].lost < _LOST:
             group = Group(self.names, tuple(self._taken(self._room(worker, workers, more=more))))
@@ -76,15 +81,21 @@ class Sharing:
         else:
             return None
         group.to[worker] = now
+        self.holds[worker] += 1
         return group
 
     def for_head(self) -> Piece | None:
         """A document that the head should answer itself, for too many workers were lost with it."""
-        return self.waiting.popleft() if self.waiting and self.waiting[0].lost >= _LOST else None
+        return self._next() if self.waiting and self.waiting[0].lost >= _LOST else None
 
     def any_for_head(self) -> Piece | None:
         """The next document, where there is no worker."""
-        return self.waiting.popleft() if self.waiting else None
+        return self._next() if self.waiting else None
+
+    def _next(self) -> Piece:
+        piece = self.waiting.popleft()
+        self.characters -= piece.size
+        return piece
 
     def done(self, worker: str, name: int, now: float) -> bool:
         """A group came back from a worker; False if it did before, from another."""
@@ -96,30 +107,34 @@ class Sharing:
         known = self.speeds.get(worker)
         self.speeds[worker] = speed if known is None else _MEMORY * speed + (1 - _MEMORY) * known
         self.ended[worker] = now
+        for other in group.to:
+            self.holds[other] -= 1
         del self.groups[name]
         return True
 
     def lost(self, worker: str) -> None:
         """A worker is gone: what only it had waits again, before all others."""
         again: list[Piece] = []
-        for group in list(self.groups.values()):
-            if group.to.pop(worker, None) is not None and not group.to:
+        had = [group for group in self.groups.values() if worker in group.to] if self.holds.pop(worker, 0) else []
+        for group in had:
+            del group.to[worker]
+            if not group.to:
                 again += [Piece(piece.number, piece.size, piece.lost + 1) for piece in group.pieces]
                 del self.groups[group.name]
         self.waiting.extendleft(sorted(again, key=lambda piece: -piece.number))
+        self.characters += sum(piece.size for piece in again)
         self.ended.pop(worker, None)
 
     def _room(self, worker: str, workers: int, *, more: bool) -> float:
         """The size of a worker's next group. Where no more documents come, what waits is shared by speed, a half of it
         at a time, so that all end nearly together (guided self-scheduling: Polychronopoulos and Kuck, 1987)."""
-        speed = self.speeds.get(worker)
+        speed, most = self.speeds.get(worker), CHARACTERS / (AT_A_TIME * max(1, workers))
         if speed is None:
-            return FIRST
-        room = speed * SECONDS
-        if not more:
-            waiting = sum(piece.size for piece in self.waiting)
+            return min(FIRST, most)
+        room = min(speed * SECONDS, most)
+        if not more:  # speeds are those of workers that were here, too: only their mean is used
             known = sum(self.speeds.values()) * workers / len(self.speeds)
-            room = min(room, waiting * speed / known / 2)
+            room = min(room, self.characters * speed / known / 2)
         return max(1.0, room)
 
     def _taken(self, room: float) -> Iterable[Piece]:
@@ -128,7 +143,7 @@ class Sharing:
             piece = self.waiting[0]
             if piece.lost >= _SPLIT_AFTER and taken:
                 return
-            yield self.waiting.popleft()
+            yield self._next()
             taken, size = taken + 1, size + piece.size
             if piece.lost >= _SPLIT_AFTER:
                 return

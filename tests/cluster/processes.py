@@ -68,16 +68,20 @@ class Machines:
         """The cluster, as a plan is told of it."""
         return Cluster(self.address, self.head)
 
-    def start_scheduler(self) -> None:
-        """Start the scheduler, at the port that it had before."""
+    def start_scheduler(self, *, listens: bool = True) -> None:
+        """Start the scheduler, at the port that it had before; `listens`: wait until it does."""
         arguments = ["cluster", "scheduler", "--port", str(self.port), "--credential", str(self.head)]
         self.scheduler = self._start("scheduler", arguments)
-        self.port = int(self.scheduler.wait_for("listening: ").rpartition(":")[2])
+        if listens:
+            self.port = int(self.scheduler.wait_for("listening: ").rpartition(":")[2])
 
-    def start_worker(self, name: str, *, isa: str | None = None, listed: bool = True) -> None:
-        """Start a worker with one thread."""
-        models = self.folder / f"models-{name}"
-        arguments = ["worker", self.address, "--credential", str(self.worker), "--models", str(models), "--name", name]
+    def start_worker(
+        self, name: str, *, isa: str | None = None, models: str | None = None, listed: bool = True
+    ) -> None:
+        """Start a worker with one thread, and models of its own or in the folder models-MODELS; `listed`: wait until it
+        is."""
+        folder = self.folder / f"models-{models or name}"
+        arguments = ["worker", self.address, "--credential", str(self.worker), "--models", str(folder), "--name", name]
         more = {"CLOISTER_ISA": isa} if isa else {}
         self.workers[name] = self._start(name, arguments, CLOISTER_THREADS="1", **more)
         if listed:
@@ -101,6 +105,7 @@ class Machines:
 @contextmanager
 def machines(folder: Path, workers: Sequence[str] = ()) -> Iterator[Machines]:
     """A cluster with these workers, whose processes end with it."""
+    folder.mkdir(exist_ok=True)
     found = Machines(folder)
     try:
         found.start_scheduler()
@@ -116,3 +121,8 @@ def machines(folder: Path, workers: Sequence[str] = ()) -> Iterator[Machines]:
 def hang(started: Started) -> None:
     """Stop a process as if it hung."""
     started.process.send_signal(signal.SIGSTOP)
+
+
+def on(started: Started) -> None:
+    """Let a process go on that was stopped."""
+    started.process.send_signal(signal.SIGCONT)

@@ -1,0 +1,109 @@
+"""Which worker gets which documents: the rules by themselves, and nights that are simulated with them."""
+
+import pytest
+
+from pipeline.cluster.sharing import AT_A_TIME, CHARACTERS, DOCUMENTS, FIRST, SECONDS, Sharing
+from tests.cluster.simulation import simulate
+
+
+def filled(count: int = 100, size: int = 10_000) -> Sharing:
+    sharing = Sharing()
+    for number in range(count):
+        sharing.add(number, size)
+    return sharing
+
+
+def numbers(sharing: Sharing, worker: str, now: float = 0.0, *, more: bool = True, workers: int = 2) -> list[int]:
+    """What a worker is given."""
+    group = sharing.next_for(worker, workers, now, more=more)
+    return [piece.number for piece in group.pieces] if group else []
+
+
+def test_a_new_worker_gets_little_and_then_by_its_speed() -> None:
+    sharing = filled()
+    assert numbers(sharing, "a") == list(range(FIRST // 10_000))
+    assert sharing.done("a", 0, now=10.0)  # 60,000 characters in 10 seconds
+    assert len(numbers(sharing, "a", 10.0)) == int(6_000 * SECONDS / 10_000)
+
+
+def test_a_worker_has_two_groups_at_most() -> None:
+    sharing = filled()
+    assert [bool(numbers(sharing, "a")) for _ in range(AT_A_TIME + 1)] == [True] * AT_A_TIME + [False]
+
+
+def test_a_document_that_is_larger_than_all_goes_alone() -> None:
+    sharing = filled(3, 10 * FIRST)
+    assert [numbers(sharing, "a"), numbers(sharing, "b")] == [[0], [1]]
+
+
+def test_many_small_documents_are_no_endless_group() -> None:
+    assert len(numbers(filled(1000, 1), "a")) == DOCUMENTS
+
+
+def test_what_is_under_way_is_bounded_however_many_workers_there_are() -> None:
+    sharing = filled(2000, CHARACTERS // 1000)
+    sharing.speeds["a"] = 1e9
+    assert len(numbers(sharing, "a", workers=100)) == 1000 // (AT_A_TIME * 100)
+
+
+def test_what_a_lost_worker_had_comes_first() -> None:
+    sharing = filled()
+    had = numbers(sharing, "a")
+    numbers(sharing, "b")
+    sharing.lost("a")
+    assert numbers(sharing, "c")[: len(had)] == had
+
+
+def test_documents_whose_workers_die_go_out_one_by_one_and_then_to_the_head() -> None:
+    sharing = filled(3)
+    for number in range(2):
+        assert len(numbers(sharing, f"w{number}")) == 3
+        sharing.lost(f"w{number}")
+    for number in range(2, 5):
+        assert numbers(sharing, f"w{number}") == [0]
+        assert sharing.for_head() is None
+        sharing.lost(f"w{number}")
+    assert numbers(sharing, "w5") == []
+    piece = sharing.for_head()
+    assert piece
+    assert piece.number == 0
+    assert numbers(sharing, "w5") == [1]
+
+
+def test_a_group_that_is_overdue_goes_out_once_more_and_counts_once() -> None:
+    sharing = filled(12)
+    slow = numbers(sharing, "slow")
+    assert numbers(sharing, "fast") != slow
+    assert sharing.done("fast", 1, now=1.0)
+    assert numbers(sharing, "fast", 5.0, more=False) == [], "not yet"
+    assert numbers(sharing, "fast", 100.0, more=False) == slow
+    assert sharing.done("fast", 0, now=101.0)
+    assert not sharing.done("slow", 0, now=102.0), "it came before"
+    assert not sharing.groups
+    assert not any(sharing.holds.values())
+
+
+def test_what_a_lost_worker_had_twice_is_not_given_a_third_time() -> None:
+    sharing = filled(12)
+    numbers(sharing, "slow")
+    numbers(sharing, "fast")
+    assert sharing.done("fast", 1, now=1.0)
+    assert numbers(sharing, "fast", 100.0, more=False)
+    sharing.lost("slow")
+    assert not sharing.waiting
+    assert sharing.done("fast", 0, now=101.0)
+
+
+@pytest.mark.parametrize("machines", [1, 4, 40])
+def test_no_machine_waits_long(machines: int) -> None:
+    """Machines of which the slowest has a fifth of the fastest one's speed."""
+    night = simulate(machines, 250 * machines)
+    assert night.over < 0.05, night
+    assert night.again == 0 or night.again < night.messages / 100
+
+
+def test_a_night_ends_though_machines_are_lost() -> None:
+    night = simulate(8, 4_000, failing=0.05)
+    assert night.lost > 5
+    assert night.over < 0.15, night
+    assert night.characters <= CHARACTERS + 2_000_000
