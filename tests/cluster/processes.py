@@ -47,6 +47,7 @@ class Machines:
     """A cluster on this machine. `folder` has credentials, logs, and the models of each worker."""
 
     folder: Path
+    host: str = "127.0.0.1"
     port: int = 0
     scheduler: Started | None = None
     workers: dict[str, Started] = field(default_factory=dict)
@@ -61,7 +62,7 @@ class Machines:
 
     @property
     def address(self) -> str:
-        return f"tls://127.0.0.1:{self.port}"
+        return f"tls://{self.host}:{self.port}"
 
     @property
     def cluster(self) -> Cluster:
@@ -70,28 +71,43 @@ class Machines:
 
     def start_scheduler(self, *, listens: bool = True) -> None:
         """Start the scheduler, at the port that it had before; `listens`: wait until it does."""
-        arguments = ["cluster", "scheduler", "--port", str(self.port), "--credential", str(self.head)]
+        arguments = [
+            "cluster",
+            "scheduler",
+            "--host",
+            self.host,
+            "--port",
+            str(self.port),
+            "--credential",
+            str(self.head),
+        ]
         self.scheduler = self._start("scheduler", arguments)
         if listens:
             self.port = int(self.scheduler.wait_for("listening: ").rpartition(":")[2])
 
     def start_worker(
-        self, name: str, *, isa: str | None = None, models: str | None = None, listed: bool = True
+        self,
+        name: str,
+        *,
+        isa: str | None = None,
+        models: str | None = None,
+        listed: bool = True,
+        within: Sequence[str] = (),
     ) -> None:
         """Start a worker with one thread, and models of its own or in the folder models-MODELS; `listed`: wait until it
-        is."""
+        is; `within`: a command that starts it somewhere else."""
         folder = self.folder / f"models-{models or name}"
         arguments = ["worker", self.address, "--credential", str(self.worker), "--models", str(folder), "--name", name]
         more = {"CLOISTER_ISA": isa} if isa else {}
-        self.workers[name] = self._start(name, arguments, CLOISTER_THREADS="1", **more)
+        self.workers[name] = self._start(name, arguments, within, CLOISTER_THREADS="1", **more)
         if listed:
             self.workers[name].wait_for("listed: ")
 
-    def _start(self, name: str, arguments: Sequence[str], **environment: str) -> Started:
+    def _start(self, name: str, arguments: Sequence[str], within: Sequence[str] = (), **environment: str) -> Started:
         log = self.folder / f"{name}.log"
         with log.open("wb") as out:
             process = subprocess.Popen(
-                [*COMMAND, *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                [*within, *COMMAND, *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                 env={**os.environ, **environment},
             )  # fmt: skip
         return Started(process, log)
@@ -103,10 +119,10 @@ class Machines:
 
 
 @contextmanager
-def machines(folder: Path, workers: Sequence[str] = ()) -> Iterator[Machines]:
-    """A cluster with these workers, whose processes end with it."""
+def machines(folder: Path, workers: Sequence[str] = (), host: str = "127.0.0.1") -> Iterator[Machines]:
+    """A cluster with these workers, whose processes end with it; `host`: the address of the scheduler."""
     folder.mkdir(exist_ok=True)
-    found = Machines(folder)
+    found = Machines(folder, host)
     try:
         found.start_scheduler()
         for name in workers:

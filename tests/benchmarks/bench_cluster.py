@@ -1,0 +1,176 @@
+"""Four workers in networks of their own, each with its share of a CPU, against one of them alone; and the head's own CPU.
+
+    python -m tests.benchmarks.bench_cluster [--share 0.4] [--copies 3] [--small 3000]
+
+Needs root (it makes network namespaces and cgroups), CLOISTER_MODEL, and for contracts CLOISTER_DATA; without these
+the documents of the demo are taken. Alternates the night of one worker and that of four, and prints the ratio to four
+times one. The head's share is its CPU time between two nights of small documents, one with twice as many.
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tests.cluster.processes import COMMAND, Machines, machines
+from tests.faults.workplace import scratch
+
+HOST, INSIDE = "10.97.0.1", "CLOISTER_BENCH_CLUSTER"
+NAMES = ("one", "two", "three", "four")
+ROOT = Path(__file__).parents[2]
+JOB = "correspondence-triage"
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+def sh(command: str) -> None:
+    subprocess.run(command, shell=True, check=True)
+
+
+@contextmanager
+def networks() -> Iterator[None]:
+    """A bridge with the head's address, and a network namespace for each worker, joined to it."""
+    sh(f"ip link set lo up; ip link add br0 type bridge; ip addr add {HOST}/24 dev br0; ip link set br0 up")
+    for number, name in enumerate(NAMES, 2):
+        sh(f"ip netns add {name}; ip link add v{number} type veth peer name eth0 netns {name}")
+        sh(f"ip link set v{number} master br0 up; ip -n {name} addr add 10.97.0.{number}/24 dev eth0")
+        sh(f"ip -n {name} link set eth0 up; ip -n {name} link set lo up")
+    try:
+        yield
+    finally:
+        for name in NAMES:
+            sh(f"ip netns del {name}")
+
+
+@contextmanager
+def shares(share: float) -> Iterator[dict[str, Path]]:
+    """A cgroup for each worker that gives it so much of one CPU: the file that takes process numbers."""
+    one = (CGROUPS / "cgroup.controllers").exists()
+    base, made = (CGROUPS if one else CGROUPS / "cpu"), dict[str, Path]()
+    if one:
+        (CGROUPS / "cgroup.subtree_control").write_text("+cpu")
+    for name in NAMES:
+        folder = base / f"cloister-bench-{name}"
+        folder.mkdir(exist_ok=True)
+        if one:
+            (folder / "cpu.max").write_text(f"{int(share * 100_000)} 100000")
+        else:
+            (folder / "cpu.cfs_period_us").write_text("100000")
+            (folder / "cpu.cfs_quota_us").write_text(str(int(share * 100_000)))
+        made[name] = folder / ("cgroup.procs" if one else "tasks")
+    try:
+        yield made
+    finally:
+        time.sleep(0.5)
+        for path in made.values():
+            path.parent.rmdir()
+
+
+def workspace(folder: Path, documents: list[tuple[str, bytes]]) -> Path:
+    """A workspace with one job that classifies, its model, and documents that wait."""
+    run(["init", str(folder), "--example", JOB])
+    shutil.copy(os.environ["CLOISTER_MODEL"], folder / "models")
+    job = folder / "jobs" / f"{JOB}.yaml"
+    job.write_text(job.read_text().replace("settle_seconds: 30", "settle_seconds: 0"))
+    for name, body in documents:
+        path = folder / "inbox" / JOB / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(body)
+    return folder
+
+
+def run(arguments: list[str]) -> tuple[float, float]:
+    """Seconds that a command took, and CPU seconds of its processes."""
+    began = time.monotonic()
+    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert process.stderr
+    said = process.stderr.read().decode()
+    _, status, used = os.wait4(process.pid, 0)
+    assert os.waitstatus_to_exitcode(status) in (0, 1), said[-2000:]
+    return time.monotonic() - began, used.ru_utime + used.ru_stime
+
+
+def contracts(copies: int) -> list[tuple[str, bytes]]:
+    """Real contracts, each several times with another first line; or the documents of the demo."""
+    data = os.environ.get("CLOISTER_DATA")
+    folder = Path(data, "extraction/cuad") if data else ROOT / "tests/corpus/demo" / JOB
+    texts = [path for path in sorted(folder.rglob("*")) if path.suffix in (".txt", ".md")]
+    return [
+        (f"{copy}-{path.name}", f"Copy {copy}\n".encode() + path.read_bytes())
+        for copy in range(copies)
+        for path in texts
+    ]
+
+
+def small(count: int) -> list[tuple[str, bytes]]:
+    """Letters of a few lines."""
+    return [
+        (f"{n:06}.txt", f"Invoice {n}: the total due is {n} EUR, payable at once.\n".encode()) for n in range(count)
+    ]
+
+
+def night(folder: Path, documents: list[tuple[str, bytes]], found: Machines) -> tuple[float, float]:
+    """Seconds from the first worker's being ready to the end, and CPU seconds of the head, of a night."""
+    place = workspace(folder, documents)
+    took = run(["run", JOB, "--cluster", found.address, "--workspace", str(place)])
+    shutil.rmtree(place)
+    return took
+
+
+def start(found: Machines, names: tuple[str, ...], groups: dict[str, Path]) -> None:
+    for name in names:
+        inside = f'echo $$ > {groups[name]}; exec "$@"'
+        found.start_worker(name, within=["ip", "netns", "exec", name, "sh", "-c", inside, "sh"])
+
+
+def measure(share: float, copies: int, count: int, rounds: int) -> None:
+    """Print the figures."""
+    folder = scratch("bench-cluster")
+    with ExitStack() as held:
+        held.enter_context(networks())
+        groups = held.enter_context(shares(share))
+        documents, per = contracts(copies), dict[int, list[float]]()
+        for turn in range(rounds):
+            for workers in (1, 4):
+                with machines(folder / "cluster", host=HOST) as found:
+                    start(found, NAMES[:workers], groups)
+                    night(folder / "warm", documents[:5], found)
+                    base, _ = night(folder / "few", documents[:workers], found)
+                    took, _ = night(folder / f"{turn}-{workers}", documents, found)
+                    per.setdefault(workers, []).append((len(documents) - workers) / (took - base))
+                shutil.rmtree(folder / "cluster")
+        one, four = (statistics.median(per[workers]) for workers in (1, 4))
+        print(f"{len(documents)} documents; {share:.0%} of a CPU each: one worker {one:.2f}/s, four {four:.2f}/s")
+        print(f"four workers have {four / (4 * one):.3f} of four times one (bar 0.9)")
+        with machines(folder / "cluster", host=HOST) as found:
+            start(found, NAMES, groups)
+            night(folder / "warm", small(5), found)
+            (_, less), (took, more) = (night(folder / "head", small(count * k), found) for k in (1, 2))
+        each = (more - less) / count
+        print(
+            f"the head takes {1000 * each:.2f} ms of CPU a document: at 100 a second {100 * each:.1%} of a core (bar 10%)"
+        )
+    shutil.rmtree(folder)
+
+
+def main() -> None:
+    """Measure in a network namespace of its own."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--share", type=float, default=0.4)
+    parser.add_argument("--copies", type=int, default=3)
+    parser.add_argument("--small", type=int, default=3000)
+    parser.add_argument("--rounds", type=int, default=3)
+    asked = parser.parse_args()
+    if not os.environ.get(INSIDE):
+        command = ["unshare", "--net", "--mount", sys.executable, "-m", "tests.benchmarks.bench_cluster", *sys.argv[1:]]
+        os.execvpe(command[0], command, {**os.environ, INSIDE: "1"})
+    measure(asked.share, asked.copies, asked.small, asked.rounds)
+
+
+if __name__ == "__main__":
+    main()
