@@ -22,10 +22,13 @@ THREADS: Final = "cluster"
 """How the names of all threads begin that speak to the cluster."""
 LOOK_SECONDS: Final = 1.0
 """Between two looks at who is listed."""
-_BEAT_SECONDS, _BEAT_PATIENCE = 5.0, 15.0
+BEAT_SECONDS, BEAT_PATIENCE = 5.0, 15.0
+"""Between two calls to a worker that it only answers, and how long it may take to."""
+ALONE_SECONDS: Final = 15.0
+"""Without a worker, after which the head works by itself."""
 _PIECE: Final = 4 << 20  # bytes of a file that is sent
 _ACCEPT_SECONDS: Final = 900.0  # kernels may be compiled first
-_JOIN_SECONDS, _WAIT_SECONDS = 15.0, 0.1
+_WAIT_SECONDS: Final = 0.1
 _AGAIN_SECONDS: Final = 30.0  # after which a refused worker may try again: somebody may have mended it
 
 T = TypeVar("T")
@@ -86,7 +89,7 @@ class Crew:
     def _alone_until(self) -> float:
         """When the head, without a worker, begins to work by itself, in seconds since 1970."""
         since = [member.since for member in self.roster.members.values() if member.state in (JOINING, GONE)]
-        return max([self._begun, *since]) + _JOIN_SECONDS
+        return max([self._begun, *since]) + ALONE_SECONDS
 
     def call(self, member: Member, operation: str, **message: Any) -> Future[dict[str, Any]]:
         """Ask a member for something. The future raises WorkerLostError, BadWorkerError and WorkerRefusedError, after
@@ -165,9 +168,9 @@ class Crew:
         machine = member.identity
         self._note("worker ready", worker=member.name, host=machine.host, cpu=machine.cpu, isa=machine.isa)
         while member.state == WORKING:
-            await asyncio.sleep(_BEAT_SECONDS)
+            await asyncio.sleep(BEAT_SECONDS)
             try:
-                await calls.call("beat", _BEAT_PATIENCE)
+                await calls.call("beat", BEAT_PATIENCE)
             except (WorkerLostError, BadWorkerError, WorkerRefusedError) as error:
                 await self._lose(member, str(error))
 
