@@ -1,4 +1,4 @@
-"""Four workers in networks of their own, each with its share of a CPU, against one of them alone; and the head's own CPU.
+"""Four workers in networks of their own, each with its share of a CPU, against one of them alone; and the head's CPU.
 
     python -m tests.benchmarks.bench_cluster [--share 0.4] [--copies 3] [--small 3000]
 
@@ -153,7 +153,7 @@ def measure(share: float, copies: int, count: int, rounds: int) -> None:
             (_, less), (took, more) = (night(folder / "head", small(count * k), found) for k in (1, 2))
         each = (more - less) / count
         print(
-            f"the head takes {1000 * each:.2f} ms of CPU a document: at 100 a second {100 * each:.1%} of a core (bar 10%)"
+            f"the head takes {1000 * each:.2f} ms of CPU a document: {100 * each:.1%} of a core at 100 a second (bar 10%)"
         )
     shutil.rmtree(folder)
 

@@ -94,6 +94,15 @@ def test_a_worker_of_another_authority_says_so_and_ends(stranger: Machines) -> N
     assert "are of different authorities" in worker.log.read_text()
 
 
+def heard_without_certificate(port: int, context: ssl.SSLContext) -> bytes:
+    """What the scheduler says to a client without a certificate. ssl.SSLError, ConnectionError."""
+    with socket.create_connection(("127.0.0.1", port)) as plain, context.wrap_socket(plain) as secured:
+        secured.settimeout(20)
+        if heard := secured.recv(1024):
+            return heard
+    raise ConnectionError("it was closed")
+
+
 def test_without_a_certificate_nobody_hears_a_byte(two: Machines) -> None:
     """TLS 1.3 lets a client speak before the server has judged its certificate: nothing comes back."""
     context = ssl.create_default_context()
@@ -102,11 +111,5 @@ def test_without_a_certificate_nobody_hears_a_byte(two: Machines) -> None:
         plain.sendall(b"\x00" * 64)
         plain.settimeout(20)
         assert not plain.recv(1024).startswith(b"\x00")
-    with (
-        pytest.raises((ssl.SSLError, ConnectionError)),
-        socket.create_connection(("127.0.0.1", two.port)) as plain,
-        context.wrap_socket(plain) as secured,
-    ):
-        secured.settimeout(20)
-        if not secured.recv(1024):
-            raise ConnectionError("it was closed")
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        heard_without_certificate(two.port, context)
