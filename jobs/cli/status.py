@@ -228,6 +228,8 @@ def _print(told: dict[str, Any]) -> None:
     say(f"workspace  {told['workspace']}")
     say(f"log        {told['log']['origin']}, {counted(told['log']['size'], 'entry')}")
     say(f"run        {_process(told['run'], 'none at the moment')}{_far(told['running'])}")
+    for name, each in sorted((told["running"] or {}).get("workers", {}).items()):
+        say(f"worker     {one_line(name)} {each['state']} since {each['since']}")
     say(f"serve      {_process(told['serve'], 'does not run')}")
     if not told["jobs"]:
         say("jobs       none; write jobs/NAME.yaml, or copy an example: cloister init . --example NAME")

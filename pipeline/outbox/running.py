@@ -24,13 +24,16 @@ _EVERY_SECONDS = 2.0
 _WINDOW_SECONDS = 300.0
 _MOST_BYTES = 10_000
 _NAME = "running.json"
+_OF_WORKERS = {"worker ready": "works", "worker lost": "is gone", "worker refused": "is refused"}
+"""What a run notes of workers of a cluster, and the state of theirs that it tells."""
 
 
 @dataclass(frozen=True)
 class Running:
     """A run on its way. `total`: documents that it will look at, None while it does not know; `counts`: states that
     documents have reached, committed or not; `rate`: documents a second in the last minutes, `work_left`: the seconds
-    that the others are expected to take; None while nobody can say."""
+    that the others are expected to take; None while nobody can say. `workers`: those of a cluster by name, each with its
+    state and since when."""
 
     pid: int
     job: str
@@ -40,6 +43,7 @@ class Running:
     counts: dict[str, int] = field(default_factory=dict)
     rate: float | None = None
     work_left: float | None = None
+    workers: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @property
     def done(self) -> int:
@@ -70,13 +74,14 @@ def running(site: Site) -> Running | None:
             said = json.loads(file.read(_MOST_BYTES))
         told = Running(**said)
         texts, total, counts = (told.job, told.run, told.since), told.total, told.counts.items()
+        texts = (*texts, *(text for each in told.workers.values() for text in (each["state"], each["since"])))
         whole = all(isinstance(text, str) for text in texts) and type(told.pid) is int
         known = total is None or type(total) is int
         paced = told.rate is None or (type(told.rate) is float and 0 < told.rate < inf)
         paced &= told.work_left is None or (type(told.work_left) is float and 0 <= told.work_left < inf)
         counted = all(type(number) is int and number >= 0 for _, number in counts)
         return told if whole and known and paced and counted else None
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return None
 
 
@@ -102,10 +107,14 @@ class _Announcing:
         self._total: int | None = None
         self._counts: Counter[str] = Counter()
         self._work_left: float | None = None
+        self._workers: dict[str, dict[str, str]] = {}
         self._marks: deque[tuple[float, int]] = deque()  # when so many documents had reached a state
         self._write()
 
     def note(self, event: str, **facts: str | int | float | None) -> None:
+        if event in _OF_WORKERS:
+            self._workers[str(facts["worker"])] = {"state": _OF_WORKERS[event], "since": to_text(datetime.now(UTC))}
+            self._write()
         self._observer.note(event, **facts)
 
     def found(self, total: int) -> None:
@@ -136,6 +145,7 @@ class _Announcing:
             "counts": self._counts,
             "rate": self._rate(),
             "work_left": self._work_left,
+            "workers": self._workers,
         }
         file = _file(self._site)
         staged = file.with_suffix(".tmp")
