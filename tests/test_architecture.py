@@ -19,7 +19,14 @@ ALLOWED = {
     "llvmlite": ("engine/codegen/", "engine/simd/"),
     "llguidance": ("engine/generate/constraint/grammar.py",),
     "regex": ("engine/tokenizer/", "pipeline/text/values/"),
-    "cryptography": ("audit/sign.py", "pipeline/atrest/ciphers.py"),
+    "cryptography": (
+        "audit/sign.py",
+        "pipeline/atrest/ciphers.py",
+        "pipeline/cluster/authority.py",
+        "pipeline/cluster/peers.py",
+    ),
+    "dask": ("pipeline/cluster/quiet.py",),
+    "distributed": ("pipeline/cluster/",),
     "structlog": ("jobs/", "pipeline/"),
     "pyarrow": (
         "pipeline/outbox/schema.py",
@@ -31,6 +38,7 @@ ALLOWED = {
         "pipeline/outbox/tables/parquet.py",
         "pipeline/review/queue/answers.py",
         "pipeline/tasks/",
+        "pipeline/cluster/wire.py",
     ),
     "jinja2": ("engine/tokenizer/chat/sandbox.py", "jobs/console/render.py", "pipeline/pages/template.py"),
     "pydantic": (
@@ -73,7 +81,7 @@ ROOMS = (
     *("report", "forecast", "inbox", "answer", "learn", "quality", "outbox", "reports", "keep", "proof"),
     "backup",
     *("review", "rerun", "view"),
-    *("control", "bench", "stages", "run"),
+    *("control", "bench", "cluster", "stages", "run"),
 )
 # rooms and files within a room, each of which may import those that stand before it in its folder
 INNER_ROOMS = {
@@ -230,7 +238,9 @@ def test_nothing_connects_to_a_network() -> None:
     tells = {"jobs/nights/systemd.py"}  # over a socket of this machine's own (AF_UNIX)
     # Calls on purpose under a tracer that lets none go on; and a network of its own, whose loopback is brought up.
     proves = {"jobs/silence/deliberate.py", "jobs/silence/isolated.py"}
-    assert {name for name in users if not name.startswith("pipeline/parse/")} <= listens | tells | proves
+    joins = {"jobs/cluster/serving.py"}  # what speaks to a cluster, if a site asks for one
+    others = {name for name in users if not name.startswith(("pipeline/parse/", "pipeline/cluster/"))}
+    assert others <= listens | tells | proves | joins
     assert "AF_INET" not in (ROOT / "jobs/nights/systemd.py").read_text()
 
 

@@ -32,8 +32,8 @@ _OF_WORKERS = {"worker ready": "works", "worker lost": "is gone", "worker refuse
 class Running:
     """A run on its way. `total`: documents that it will look at, None while it does not know; `counts`: states that
     documents have reached, committed or not; `rate`: documents a second in the last minutes, `work_left`: the seconds
-    that the others are expected to take; None while nobody can say. `workers`: those of a cluster by name, each with its
-    state and since when."""
+    that the others are expected to take; None while nobody can say. `workers`: those of a cluster by name, each with
+    its state and since when."""
 
     pid: int
     job: str
