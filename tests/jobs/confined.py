@@ -51,8 +51,8 @@ def others_may_run() -> bool:
 
 
 def _in_homes() -> set[Path]:
-    """What of this Python and this repository lies in a home."""
-    return {path for path in _HERE if path.parts[1] in ("root", "home")}
+    """What of this Python and this repository lies in a home, or among temporary files."""
+    return {path for path in _HERE if path.parts[1] in ("root", "home", "tmp")}
 
 
 def seccomp() -> ctypes.CDLL | None:
