@@ -41,8 +41,8 @@ def status(check: CheckOption = False, workspace: WorkspaceOption = None, as_jso
     """Show each job: next start, waiting files, last run, totals.
 
     Also the size of the audit log, and which processes run or serve the workspace. With --check, for monitoring: a job
-    that is broken or refused, a last run that failed or was cut off, a log that was not verified for log.verify_days
-    of site.yaml, a disk that is nearly full.
+    that is broken or refused, a last run that failed or was cut off, a start that no service made for an hour, a log
+    that was not verified for log.verify_days of site.yaml, a disk that is nearly full.
     """
     place = open_workspace(workspace)
     checked = pipeline.LastVerified()

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from signal import SIGINT, SIGKILL
+from signal import SIGKILL
 
 import pytest
 
@@ -18,7 +18,7 @@ from jobs.bundle.machine import Machine, RefusedError, check_machine, room_neede
 from jobs.bundle.reader import read_bundle
 from jobs.bundle.versions import CURRENT, PREVIOUS, HeldError, complete_versions, locked, roll_back, version_of
 from tests.bundle.disk import FIRST, OTHER, UPDATE, Disk, runs
-from tests.bundle.kills import Kills
+from tests.bundle.kills import LAUNCHER, Kills
 from tests.bundle.small import Small
 
 TODAY = "2026-11-27"
@@ -113,15 +113,11 @@ def test_another_key_than_the_first_time(opt: Path, disk: Disk, tmp_path: Path) 
 def test_an_install_that_is_interrupted_by_a_person(opt: Path, disk: Disk) -> None:
     """Ctrl-C is one message, and nothing is left."""
     before = state(opt)
-    command = [sys.executable, "-I", disk.folder / "install.py", disk.bundle("other"), "--prefix", opt]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout
-        while not process.stdout.readline().startswith("installing "):
-            pass
-        process.send_signal(SIGINT)
-        told = process.communicate()
-    assert told == (f"Interrupted. The current version is {UPDATE.id()}.\n", "")
-    assert process.returncode == 130
+    launcher = LAUNCHER.replace("os.killpg(0, signal.SIGKILL)", "os.kill(os.getpid(), signal.SIGINT)")
+    install = [sys.executable, "-I", "-c", launcher, "20", disk.folder / "install.py", disk.bundle("other")]
+    done = subprocess.run([*install, "--prefix", opt], capture_output=True, text=True)
+    assert f"Interrupted. The current version is {UPDATE.id()}.\n" in done.stdout
+    assert (done.returncode, done.stderr) == (130, "")
     assert state(opt) == before
 
 

@@ -51,8 +51,9 @@ def others_may_run() -> bool:
 
 
 def _in_homes() -> set[Path]:
-    """What of this Python and this repository lies in a home."""
-    return {path for path in _HERE if path.parts[1] in ("root", "home")}
+    """What of this Python and this repository lies in a home, or among temporary files."""
+    found = {path for path in _HERE if path.parts[1] in ("root", "home", "tmp")}
+    return {path for path in found if not found & set(path.parents)}
 
 
 def seccomp() -> ctypes.CDLL | None:

@@ -169,8 +169,9 @@ def test_a_file_that_cannot_be_read_is_told_and_is_no_verdict(copy: Path) -> Non
     with tempfile.TemporaryDirectory() as place:  # into which others may look
         Path(place).chmod(0o755)
         folder = Path(shutil.copytree(copy, Path(place, "handout")))
-        folder.chmod(0o755)
         shutil.copy(audit.VERIFIER, folder)
+        for path in (folder, *folder.rglob("*")):
+            path.chmod(0o755)
         (folder / "records.jsonl").chmod(0)
         command = [shutil.which("python3", path=os.defpath) or sys.executable, folder / "standalone.py", folder]
         user = 65534 if os.getuid() == 0 else None
