@@ -10,7 +10,8 @@ import typer
 
 import pipeline
 from jobs.cli.cluster_options import AddressArgument, CredentialOption
-from jobs.cli.output import say
+from jobs.cli.options import JsonOption
+from jobs.cli.output import print_json, say
 from jobs.cluster.asked import need_dask
 from jobs.cluster.serving import until_signal
 from jobs.workspace import keep_private
@@ -27,7 +28,11 @@ NameOption = Annotated[
 
 
 def worker(
-    address: AddressArgument, credential: CredentialOption, models: ModelsOption, name: NameOption = None
+    address: AddressArgument,
+    credential: CredentialOption,
+    models: ModelsOption,
+    name: NameOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Read and answer documents for runs on another machine, until Ctrl-C or SIGTERM.
 
@@ -38,4 +43,11 @@ def worker(
     need_dask("worker")
     pipeline.check_machine()
     speaks, called = pipeline.read_credential(credential, pipeline.WORKER_ROLE), name or platform.node()
-    until_signal(lambda stop: pipeline.run_worker(address, speaks, called, models, stop, say))
+
+    def told(line: str) -> None:
+        if as_json:
+            print_json({"worker": called, "said": line})
+        else:
+            say(line)
+
+    until_signal(lambda stop: pipeline.run_worker(address, speaks, called, models, stop, told))

@@ -197,6 +197,9 @@ SITE = {
     "service.log_file": "service: {log_file: /var/log/cloister/office.log}",
     "service.log_bytes": "service: {log_file: state/service.log, log_bytes: 1000000}",
     "service.log_keep": "service: {log_file: state/service.log, log_keep: 30}",
+    "cluster": 'cluster: {scheduler: "tls://head.example:8786"}',
+    "cluster.scheduler": 'cluster: {scheduler: "tls://head.example:8786"}',
+    "cluster.credential": 'cluster: {scheduler: "tls://head.example:8786", credential: /etc/cloister/head.pem}',
     "metrics": "metrics: /var/lib/node_exporter/cloister.prom",
 }
 """Path of a key -> what site.yaml says to use it."""

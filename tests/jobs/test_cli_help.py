@@ -36,6 +36,7 @@ def test_the_commands_are_those_of_the_design() -> None:
         "bundle create", "bundle diff", "bundle verify", "bundle install", "bundle rollback", "bundle list",
         "bundle remove",
         "encryption new", "encryption rewrap", "encryption decrypt",
+        "worker", "cluster up", "cluster down", "cluster status", "cluster scheduler", "cluster credential",
         "audit witness cosign", "console invite", "console people", "console revoke",
     }  # fmt: skip
 
@@ -55,7 +56,7 @@ def test_every_command_has_json_and_workspace(name: str) -> None:
     assert "--json" in options
     elsewhere = (
         "cloister init", "cloister restore", "cloister audit check", "cloister audit witness cosign",
-        "cloister encryption new",
+        "cloister encryption new", "cloister worker", "cloister cluster scheduler",
     )  # fmt: skip
     assert "--workspace" in options or name in elsewhere or name.startswith("cloister bundle")
 

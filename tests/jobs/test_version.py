@@ -32,7 +32,7 @@ ARGUMENTS = {
     "audit search": [], "audit recall": ["--model", "tiny"], "audit replay": ["--sample", "1%"],
     "audit hold": ["d.txt", "--reason", "r"], "audit release": ["d.txt", "--reason", "r"], "audit export": ["out"],
     "audit erase": ["d.txt", "--reason", "r"], "audit prove": ["1"], "audit key new": ["k"], "backup": ["../b"],
-    "encryption decrypt": ["f", "-o", "g"],
+    "encryption decrypt": ["f", "-o", "g"], "cluster credential": ["c.pem"],
 }  # fmt: skip
 """Arguments with which a command comes as far as its workspace."""
 
