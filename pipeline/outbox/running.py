@@ -74,8 +74,8 @@ def running(site: Site) -> Running | None:
             said = json.loads(file.read(_MOST_BYTES))
         told = Running(**said)
         texts, total, counts = (told.job, told.run, told.since), told.total, told.counts.items()
-        texts = (*texts, *(text for each in told.workers.values() for text in (each["state"], each["since"])))
-        whole = all(isinstance(text, str) for text in texts) and type(told.pid) is int
+        others = [text for each in told.workers.values() for text in (each["state"], each["since"])]
+        whole = all(isinstance(text, str) for text in (*texts, *others)) and type(told.pid) is int
         known = total is None or type(total) is int
         paced = told.rate is None or (type(told.rate) is float and 0 < told.rate < inf)
         paced &= told.work_left is None or (type(told.work_left) is float and 0 <= told.work_left < inf)

@@ -152,9 +152,8 @@ def measure(share: float, copies: int, count: int, rounds: int) -> None:
             night(folder / "warm", small(5), found)
             (_, less), (took, more) = (night(folder / "head", small(count * k), found) for k in (1, 2))
         each = (more - less) / count
-        print(
-            f"the head takes {1000 * each:.2f} ms of CPU a document: {100 * each:.1%} of a core at 100 a second (bar 10%)"
-        )
+        share = f"{100 * each:.1%} of a core at 100 a second (bar 10%)"
+        print(f"the head takes {1000 * each:.2f} ms of CPU a document: {share}")
     shutil.rmtree(folder)
 
 

@@ -1,5 +1,6 @@
 """Workspaces of the pipeline's tests, and a cluster of two workers for all tests of a file."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,8 @@ def site(tmp_path: Path) -> Site:
 
 @pytest.fixture
 def plan(site: Site, tiny_model: Path) -> RunPlan:
-    return make_plan(site, tiny_model)
+    site.models.mkdir()
+    return make_plan(site, Path(shutil.copy(tiny_model, site.models / "tiny.gguf")))
 
 
 @pytest.fixture(scope="module")

@@ -76,9 +76,9 @@ def test_a_group_that_is_overdue_goes_out_once_more_and_counts_once() -> None:
     assert numbers(sharing, "fast") != slow
     assert sharing.done("fast", 1, now=1.0)
     assert numbers(sharing, "fast", 5.0, more=False) == [], "not yet"
-    assert numbers(sharing, "fast", 100.0, more=False) == slow
-    assert sharing.done("fast", 0, now=101.0)
-    assert not sharing.done("slow", 0, now=102.0), "it came before"
+    assert numbers(sharing, "fast", 1000.0, more=False) == slow
+    assert sharing.done("fast", 0, now=1001.0)
+    assert not sharing.done("slow", 0, now=1002.0), "it came before"
     assert not sharing.groups
     assert not any(sharing.holds.values())
 
@@ -88,16 +88,16 @@ def test_what_a_lost_worker_had_twice_is_not_given_a_third_time() -> None:
     numbers(sharing, "slow")
     numbers(sharing, "fast")
     assert sharing.done("fast", 1, now=1.0)
-    assert numbers(sharing, "fast", 100.0, more=False)
+    assert numbers(sharing, "fast", 1000.0, more=False)
     sharing.lost("slow")
     assert not sharing.waiting
-    assert sharing.done("fast", 0, now=101.0)
+    assert sharing.done("fast", 0, now=1001.0)
 
 
 @pytest.mark.parametrize("machines", [1, 4, 40])
 def test_no_machine_waits_long(machines: int) -> None:
     """Machines of which the slowest has a fifth of the fastest one's speed."""
-    night = simulate(machines, 250 * machines)
+    night = simulate(machines, 1000 * machines)
     assert night.over < 0.05, night
     assert night.again == 0 or night.again < night.messages / 100
 
