@@ -14,7 +14,7 @@ from pipeline.answer.converse import Conversing
 from pipeline.cluster.crew import Crew
 from pipeline.cluster.errors import BadWorkerError, WorkerLostError, WorkerRefusedError
 from pipeline.cluster.roster import Member
-from pipeline.cluster.sharing import AT_A_TIME, CHARACTERS, DOCUMENTS, FIRST, Group, Piece, Sharing
+from pipeline.cluster.sharing import AT_A_TIME, CHARACTERS, DOCUMENTS, READING, WRITING, Group, Piece, Sharing
 from pipeline.cluster.wire import format_works, parse_rows
 from pipeline.inbox.rows import MADE_BY, Row, Work
 
@@ -31,6 +31,10 @@ class AnswerThere:
     crew: Crew
     here: Embedding | Conversing
     note: Callable[..., None]
+
+    def hands(self) -> int:
+        """How many machines answer now: the workers, or this one where there is none."""
+        return len(self.crew.roster.working()) or 1
 
     def __call__(
         self, items: Iterable[T], pulse: Pulse, *, review_hidden: bool = False
@@ -74,13 +78,16 @@ class _Answering(Generic[T]):
     items: Iterator[T]
     pulse: Pulse
     review_hidden: bool
-    sharing: Sharing = field(default_factory=Sharing)
+    sharing: Sharing = field(init=False)
     places: dict[int, _Place[T]] = field(default_factory=dict)  # by number, from `first` on
     first: int = 0
     count: int = 0
     characters: int = 0
     more: bool = True
     back: "queue.SimpleQueue[tuple[Member, Group, Future[dict[str, Any]]]]" = field(default_factory=queue.SimpleQueue)
+
+    def __post_init__(self) -> None:
+        self.sharing = Sharing(WRITING if isinstance(self.by.here, Conversing) else READING)
 
     def groups(self) -> Iterator[list[tuple[T, Row | None]]]:
         crew = self.by.crew
@@ -117,7 +124,7 @@ class _Answering(Generic[T]):
     def _somebody_waits(self) -> bool:
         """Whether a worker has nothing, and there is enough for it."""
         idle = any(not self.sharing.holds[member.address] for member in self.by.crew.roster.working())
-        return idle and self.sharing.characters >= FIRST
+        return idle and self.sharing.is_enough()
 
     def _give_out(self) -> None:
         """Give each worker what it should have; the fastest first."""

@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-SECONDS: Final = 20.0
-"""The time that a group should take its worker: long against a message, short against a night."""
 FIRST: Final = 60_000
 """The size of a group for a worker of which nothing is known yet."""
 DOCUMENTS: Final = 256
@@ -26,6 +24,20 @@ _OVERDUE, _PATIENCE = (
 )  # a group that takes so many times what was expected, and so many seconds, goes out again
 _SPLIT_AFTER: Final = 2  # workers lost with a group: then its documents go out one by one
 _LOST: Final = 5  # workers lost with one document: then it is for the head itself
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """How large groups are: `seconds` is the time that one should take its worker, long against a message, short
+    against a night; `least`, the documents that it has at least while there are so many, because a model that writes
+    works on many at a time, and reads what they have in common once."""
+
+    seconds: float
+    least: int
+
+
+READING, WRITING = Grouping(20.0, 1), Grouping(240.0, 32)
+"""For a model that reads, and for one that writes."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +67,7 @@ class Group:
 class Sharing:
     """Documents that wait, groups that are under way, and how fast each worker is."""
 
+    grouping: Grouping = READING
     waiting: deque[Piece] = field(default_factory=deque)
     groups: dict[int, Group] = field(default_factory=dict)
     speeds: dict[str, float] = field(default_factory=dict)
@@ -73,7 +86,8 @@ class Sharing:
         if self.holds[worker] >= AT_A_TIME:
             return None
         if self.waiting and self.waiting[0].lost < _LOST:
-            group = Group(self.names, tuple(self._taken(self._room(worker, workers, more=more))))
+            least = self.grouping.least if more else min(self.grouping.least, len(self.waiting) // (2 * workers))
+            group = Group(self.names, tuple(self._taken(self._room(worker, workers, more=more), least)))
             self.names += 1
             self.groups[group.name] = group
         elif (overdue := self._overdue(worker, now)) is not None:
@@ -83,6 +97,10 @@ class Sharing:
         group.to[worker] = now
         self.holds[worker] += 1
         return group
+
+    def is_enough(self) -> bool:
+        """Whether what waits is a group for a worker that has nothing."""
+        return self.characters >= FIRST and len(self.waiting) >= self.grouping.least
 
     def for_head(self) -> Piece | None:
         """A document that the head should answer itself, for too many workers were lost with it."""
@@ -131,15 +149,16 @@ class Sharing:
         speed, most = self.speeds.get(worker), CHARACTERS / (AT_A_TIME * max(1, workers))
         if speed is None:
             return min(FIRST, most)
-        room = min(speed * SECONDS, most)
+        room = min(speed * self.grouping.seconds, most)
         if not more:  # speeds are those of workers that were here, too: only their mean is used
             known = sum(self.speeds.values()) * workers / len(self.speeds)
             room = min(room, self.characters * speed / known / 2)
         return max(1.0, room)
 
-    def _taken(self, room: float) -> Iterable[Piece]:
+    def _taken(self, room: float, least: int) -> Iterable[Piece]:
+        """The next documents, at least one and at most what there is room for, but for `least` of them."""
         taken, size = 0, 0
-        while self.waiting and taken < DOCUMENTS and (not taken or size + self.waiting[0].size <= room):
+        while self.waiting and taken < DOCUMENTS and (taken < max(1, least) or size + self.waiting[0].size <= room):
             piece = self.waiting[0]
             if piece.lost >= _SPLIT_AFTER and taken:
                 return
@@ -163,5 +182,5 @@ class Sharing:
 
     def _expected(self, group: Group) -> float:
         """The seconds that a group should take those who have it, with one before it."""
-        slowest = min((self.speeds.get(worker) or FIRST / SECONDS) for worker in group.to)
+        slowest = min((self.speeds.get(worker) or FIRST / self.grouping.seconds) for worker in group.to)
         return AT_A_TIME * group.size / slowest

@@ -51,6 +51,7 @@ def _answer_all(opened: Opened, ready: Ready, tally: Tally, window: Window, ahea
     reader, decisions = Reader(plan, ready.reading, ready.unread, window), Decisions(plan, opened.history)
     feed = Feed(plan, decisions, reader, ready.readers, tally.expect)
     loop = _Loop(plan, opened.committer, opened.nightly, tally, opened.observer, window, ahead, opened.take_up)
+    window.hands = ready.hands
     ahead.begin()
     with contextlib.suppress(_StoppedError):
         items, review = window.let_in(feed(tally.found.sources, window), ready.tokens), plan.input.hidden == "review"

@@ -1,7 +1,7 @@
 """Begin a run: parsers and model are there, the first entry is in the log, and what is kept no longer is deleted."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import audit
@@ -30,7 +30,7 @@ class Ready:
     """The means to answer documents: the parsers, what reads by them, the loaded model, and the task on it.
 
     `tesseract` reads pictures of text; without it `unread` says why there is none. `readers`: documents that are read
-    at a time.
+    at a time; `hands`: machines that answer at a time.
     """
 
     pool: ParserPool
@@ -40,6 +40,7 @@ class Ready:
     model: Loaded
     answers: Answers
     readers: int
+    hands: Callable[[], int] = lambda: 1
 
     def tokens(self, text: str) -> int:
         """The tokens of a text for the model."""
@@ -97,7 +98,7 @@ def _ready(opened: Opened, pool: ParserPool, model: Loaded) -> Iterator[Ready]:
     from pipeline.cluster.night import READERS, crewed  # Dask is loaded by those runs alone that need it
 
     with crewed(plan, plan.cluster, opened.model_sha256, here, answers, tesseract, observer) as (there, on_all):
-        yield Ready(pool, there, tesseract, unread, model, on_all, READERS)
+        yield Ready(pool, there, tesseract, unread, model, on_all, READERS, on_all.hands)
 
 
 def _commit_first(opened: Opened, found: Found, isolation: Isolation | None, is_empty: bool) -> None:

@@ -20,9 +20,9 @@ class Window:
     """Called, it says whether a run takes nothing more in: stopping was asked for, or its window has closed.
 
     The window closes for good at the first document that is not expected to be done by `until`, together with those
-    that are `going`: let in, and not done yet (tokens, in their order; `load` is their sum); and at `share_until`,
-    from when on others compute. Without `until` it never closes. Threads that read documents call it, too; only the
-    run's own thread does anything else with it.
+    that are `going`: let in, and not done yet (tokens, in their order; `load` is their sum), by `hands` machines at a
+    time; and at `share_until`, from when on others compute. Without `until` it never closes. Threads that read
+    documents call it, too; only the run's own thread does anything else with it.
     """
 
     stop: Stop
@@ -34,6 +34,7 @@ class Window:
     load: int = 0
     is_closed: bool = False
     begun: bool = False
+    hands: Callable[[], int] = lambda: 1
 
     def __call__(self) -> bool:
         """Whether nothing more is to be taken in."""
@@ -75,7 +76,7 @@ class Window:
     def _is_open_for(self, tokens: int) -> bool:
         if self.until is not None and not self.is_closed:
             now = self.clock()
-            ready = now + self.pace.expected(tokens, self.load)
+            ready = now + self.pace.expected(tokens, self.load // self.hands())
             self.is_closed = ready > self._end or now >= self._end or self._share_is_over(now)
         return not self.is_closed
 

@@ -9,6 +9,7 @@ import pytest
 import pipeline
 from pipeline import RunPlan, run
 from pipeline.cluster import crew
+from pipeline.cluster.sharing import Grouping
 from tests.cluster.processes import Machines, hang, machines, on
 from tests.cluster.test_night import fill, makers, rows
 from tests.pipeline.conftest import Witness, make_plan, make_site
@@ -41,7 +42,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> RunP
 def small(plan: RunPlan, monkeypatch: pytest.MonkeyPatch) -> RunPlan:
     """A job that commits often; heads are patient for a second only."""
     monkeypatch.setattr("pipeline.cluster.sharing.FIRST", 500)
-    monkeypatch.setattr("pipeline.cluster.sharing.SECONDS", 0.01)
+    monkeypatch.setattr("pipeline.cluster.answering.READING", Grouping(0.01, 1))
     monkeypatch.setattr(crew, "BEAT_SECONDS", 0.2)
     monkeypatch.setattr(crew, "BEAT_PATIENCE", 1.0)
     monkeypatch.setattr(crew, "ALONE_SECONDS", 1.0)

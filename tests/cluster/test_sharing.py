@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.cluster.sharing import AT_A_TIME, CHARACTERS, DOCUMENTS, FIRST, SECONDS, Sharing
+from pipeline.cluster.sharing import AT_A_TIME, CHARACTERS, DOCUMENTS, FIRST, READING, WRITING, Sharing
 from tests.cluster.simulation import simulate
 
 
@@ -23,7 +23,15 @@ def test_a_new_worker_gets_little_and_then_by_its_speed() -> None:
     sharing = filled()
     assert numbers(sharing, "a") == list(range(FIRST // 10_000))
     assert sharing.done("a", 0, now=10.0)  # 60,000 characters in 10 seconds
-    assert len(numbers(sharing, "a", 10.0)) == int(6_000 * SECONDS / 10_000)
+    assert len(numbers(sharing, "a", 10.0)) == int(6_000 * READING.seconds / 10_000)
+
+
+def test_a_model_that_writes_gets_many_documents_together() -> None:
+    sharing = Sharing(WRITING)
+    for number in range(100):
+        sharing.add(number, FIRST)
+    assert len(numbers(sharing, "a")) == WRITING.least
+    assert len(numbers(sharing, "b", more=False)) == 68 // 4, "of the last ones each worker gets some"
 
 
 def test_a_worker_has_two_groups_at_most() -> None:
