@@ -30,7 +30,8 @@ IN_PARTS := audit/test_crash.py audit/test_verify.py engine/test_identity.py eng
 	engine/test_accuracy.py engine/kernels/matmul/test_decoder.py engine/quant/test_search.py engine/heads \
 	faults/test_hostile.py pipeline/learn/test_summarizing.py pipeline/learn/test_extracting.py console/test_hostile.py \
 	console/browser/test_hostile_in_browser.py pipeline/outbox/test_recover.py \
-	pipeline/reports/test_nightly.py pipeline/rerun/test_killed.py nights/test_deadlines.py
+	pipeline/reports/test_nightly.py pipeline/rerun/test_killed.py pipeline/review/test_killed.py \
+	pipeline/proof/test_openings.py faults/test_torture.py nights/test_deadlines.py
 # --no-compile: of half of what is installed nothing is ever imported; what is gets its bytecode then.
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --only-binary :all: --require-hashes
 

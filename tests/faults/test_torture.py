@@ -15,6 +15,7 @@ from tests.faults.inject import Fault, injected
 from tests.faults.papers import papers
 from tests.faults.torture import torture
 from tests.faults.workplace import scratch
+from tests.thorough import part
 
 ROOT = Path(__file__).parents[2]
 SAME = End({"a": [{"path": "a", "state": "done"}]}, {}, {"x": "1"}, {}, {})
@@ -30,7 +31,7 @@ def harness(name: str, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("encrypted", [False, True])
+@pytest.mark.parametrize("encrypted", part([True, False], 2))
 def test_runs_killed_at_random_moments_come_to_the_same_end(*, encrypted: bool) -> None:
     folder = scratch("kills")
     done = torture(folder, number=2, documents=20, seed=7, workers=1, most=2, encrypted=encrypted)

@@ -16,7 +16,7 @@ from tests.pipeline.conftest import Witness, make_plan, make_site
 from tests.pipeline.outbox.test_recover import fill, rows, run_and_die, tree
 from tests.pipeline.rerun.test_rerun import OTHER
 from tests.pipeline.test_containers import INVOICE, LEASE, zipped
-from tests.thorough import ALL
+from tests.thorough import ALL, part
 
 DOCUMENTS = {
     "a.txt": LEASE,
@@ -51,7 +51,7 @@ def prepared(root: Path, model: Path, everything: bool) -> RunPlan:
     return replace(plan, rerun=Rerun(everything=everything), **changed)
 
 
-@pytest.mark.parametrize("everything", [False, True])
+@pytest.mark.parametrize("everything", part([True, False], 2))
 def test_killed_again_and_again(
     tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, everything: bool
 ) -> None:

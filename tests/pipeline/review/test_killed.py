@@ -17,6 +17,7 @@ from pipeline.records.types import Document, ReviewRefused
 from tests.pipeline.conftest import Witness, make_plan, make_site
 from tests.pipeline.outbox.test_recover import KILLED, WRITES
 from tests.pipeline.review.test_uptake import left, row
+from tests.thorough import part
 
 LEASE, INVOICE = "The landlord leases the flat to the tenant.", "Invoice 7, total due 12.00 EUR."
 
@@ -84,7 +85,7 @@ def check(site: Site, step: int) -> None:
     assert b"rejected" in b"".join(path.read_bytes().lower() for path in site.root.rglob("lease.txt.md")), step
 
 
-@pytest.mark.parametrize("private", [False, True], ids=["clear", "private"])
+@pytest.mark.parametrize("private", part([True, False], 2), ids=str)
 def test_taking_up_killed_before_every_change(tmp_path: Path, tiny_model: Path, private: bool) -> None:
     whole = made(tmp_path, tiny_model, private=private)
     step, killed, cut = 0, True, 0
