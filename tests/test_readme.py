@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 
 from engine.cpu import ISAS
 from jobs.cli import main
+from jobs.silence.seal import TRACED
 from pipeline import TASKS, Failure
 from tests.pages import blocks, pages, text_of
 from tests.test_demo import CLOISTER, ROOT
@@ -80,6 +81,8 @@ def test_every_console_command_runs(
     commands = [line[2:] for text in texts for line in text.splitlines() if line.startswith("$ ")]
     assert len(commands) >= 30
     for command in commands:
+        if command.startswith("cloister doctor --egress") and TRACED in os.environ:
+            continue  # a tracer looks at the tests themselves, and there is one at most
         if command.startswith("cloister console --"):
             serve(command, tmp_path)
             continue
