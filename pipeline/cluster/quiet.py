@@ -6,10 +6,14 @@ of code is taken, and no message is unpickled here (Dask's own messages of this 
 
 import logging
 from collections.abc import Mapping
+from contextvars import ContextVar
 from typing import Any, Final
 
 import dask
+import distributed.comm.tcp as tcp
 import distributed.protocol.core as messages
+import distributed.protocol.pickle as pickles
+import distributed.scheduler as scheduling
 from distributed import Scheduler, Worker
 
 REFUSED_BY_WORKERS: Final = (
@@ -44,6 +48,11 @@ _SETTINGS: Final[Mapping[str, Any]] = {
 }
 
 
+ROOM: Final[ContextVar[list[int] | None]] = ContextVar("ROOM", default=None)
+"""The bytes that may still be read for a call that is under way, as the only number in a list; without one, any."""
+_read_bytes: Final = tcp.read_bytes_rw
+
+
 class _Refuses:
     """Stands where messages are unpickled."""
 
@@ -51,6 +60,17 @@ class _Refuses:
     def loads(*_: object, **__: object) -> Any:
         """Refuse: what unpickles a message runs whatever its sender says."""
         raise TypeError("a message that is pickled, which is refused")
+
+
+async def _read_bounded(stream: Any, size: int) -> memoryview:
+    """The bytes of a message, of which the sender says how many there are: memory is taken for no more than the call
+    has room for."""
+    room = ROOM.get()
+    if room is not None:
+        room[0] -= size
+        if room[0] < 0:
+            raise ValueError("it answered with more than such an answer has")
+    return await _read_bytes(stream, size)
 
 
 def keep_quiet() -> None:
@@ -66,5 +86,9 @@ def without_tasks(server: Worker | Scheduler) -> None:
 
 
 def without_pickles() -> None:
-    """Have this process refuse each message that is to be unpickled, for as long as it lives."""
-    messages.pickle = _Refuses  # type: ignore[attr-defined, assignment]
+    """Have this process refuse each message that is to be unpickled, for as long as it lives, wherever Dask would do
+    it: in a message, in the parts of one, in an error that is told, in what is to be installed."""
+    messages.pickle = scheduling.pickle = _Refuses  # type: ignore[attr-defined, assignment]
+    messages.merge_and_deserialize = _Refuses.loads  # type: ignore[attr-defined]
+    pickles.loads = scheduling.loads = _Refuses.loads  # type: ignore[attr-defined]
+    tcp.read_bytes_rw = _read_bounded  # type: ignore[assignment]
