@@ -11,6 +11,8 @@ from pipeline.cluster.peers import Credential
 from pipeline.cluster.quiet import ROOM
 from pipeline.text.visible import visible
 
+CONNECT_SECONDS = 10.0
+"""In which a connection is there, or none will be."""
 WORD, LIST = 1 << 20, 64 << 20
 """Bytes of an answer in a few words, and of a list of all workers, at most."""
 
@@ -21,7 +23,7 @@ class Calls:
     def __init__(self, address: str, credential: Credential) -> None:
         self.address = address
         arguments = credential.security.get_connection_args("client")  # type: ignore[no-untyped-call]
-        self._rpc = rpc(address, timeout=10, connection_args=arguments)  # type: ignore[no-untyped-call]
+        self._rpc = rpc(address, timeout=CONNECT_SECONDS, connection_args=arguments)  # type: ignore[no-untyped-call]
 
     async def call(
         self, operation: str, timeout: float | None, /, *, room: int = WORD, **message: Any

@@ -80,9 +80,17 @@ def keep_quiet() -> None:
 
 
 def without_tasks(server: Worker | Scheduler) -> None:
-    """Have a worker, or a scheduler, refuse to take a task, however it comes."""
+    """Have a worker, or a scheduler, refuse to take a task, however it comes; and a worker take no plugin, which a
+    scheduler sends pickled when the worker is listed: Dask's own one, for what is not used here, or anybody's."""
     for name in ("compute-task", "update-graph"):
         server.stream_handlers.pop(name, None)
+    if isinstance(server, Worker):
+        server.plugin_add = _takes_none  # type: ignore[assignment, method-assign]
+
+
+async def _takes_none(*_: object, **__: object) -> dict[str, Any]:
+    """Take no plugin."""
+    return {"status": "OK"}
 
 
 def without_pickles() -> None:
