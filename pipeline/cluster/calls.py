@@ -8,7 +8,7 @@ from distributed import rpc
 
 from pipeline.cluster.errors import BadWorkerError, WorkerLostError, WorkerRefusedError
 from pipeline.cluster.peers import Credential
-from pipeline.cluster.quiet import ROOM
+from pipeline.cluster.quiet import OURS, ROOM
 from pipeline.text.visible import visible
 
 CONNECT_SECONDS = 10.0
@@ -30,7 +30,7 @@ class Calls:
     ) -> dict[str, Any]:
         """What a worker answers, in `room` bytes at most. WorkerLostError; WorkerRefusedError with its reason;
         BadWorkerError."""
-        answer = await self._asked(f"cloister-{operation}", timeout, room, message)
+        answer = await self._asked(f"{OURS}{operation}", timeout, room, message)
         if "refused" in answer:
             raise WorkerRefusedError(_told(answer["refused"]))
         if "forgotten" in answer:

@@ -22,7 +22,7 @@ from pipeline.cluster.errors import WorkerRefusedError
 from pipeline.cluster.identity import own_identity
 from pipeline.cluster.peers import HEAD_ROLE, role_of
 from pipeline.cluster.place import Place
-from pipeline.cluster.quiet import keep_quiet, without_pickles, without_tasks
+from pipeline.cluster.quiet import OURS, keep_quiet, without_pickles, without_tasks
 
 MODELS: Final = "CLOISTER_WORKER_MODELS"
 """The environment variable by which a worker of Dask is told its folder of models."""
@@ -46,7 +46,7 @@ class Hand:
     def operations(self) -> dict[str, Callable[..., Awaitable[Any]]]:
         """The operations by their names in messages."""
         made = (self.look, self.beat, self.accept, self.receive, self.read, self.answer)
-        return {f"cloister-{each.__name__}": each for each in made}
+        return {f"{OURS}{each.__name__}": each for each in made}
 
     async def look(self, comm: Comm) -> dict[str, Any]:
         """Who this worker is, told at once, however much it reads for another run."""

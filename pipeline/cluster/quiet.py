@@ -16,25 +16,22 @@ import distributed.protocol.pickle as pickles
 import distributed.scheduler as scheduling
 from distributed import Scheduler, Worker
 
-REFUSED_BY_WORKERS: Final = (
-    *("run", "run_coroutine", "upload_file", "update_data", "get_data", "gather"),
-    *("actor_execute", "actor_attribute", "plugin-add", "plugin-remove"),
-)
-"""Operations of a worker of Dask by which others run code on it, or have what it holds."""
-REFUSED_BY_SCHEDULERS: Final = (
-    *("broadcast", "scatter", "run_function", "gather", "rebalance", "replicate", "proxy", "dump_cluster_state"),
-    *("benchmark_hardware", "register_scheduler_plugin", "unregister_scheduler_plugin", "register_worker_plugin"),
-    *("unregister_worker_plugin", "register_nanny_plugin", "unregister_nanny_plugin", "register-client"),
-)
-"""Operations of a scheduler of Dask by which a client has work done."""
+OURS: Final = "cloister-"
+"""How the names of a worker's own operations begin."""
+_USED: Final = {
+    Worker: {"identity", "echo", "connection_stream"},
+    Scheduler: {
+        "identity", "echo", "connection_stream", "register-worker", "register_nanny", "unregister", "heartbeat_worker",
+    },
+}  # fmt: skip
+"""The operations of Dask that are needed for a list of who works. By others a peer runs code on a worker or a
+scheduler, has what it holds, has it write a file, or ends it."""
 GONE_SECONDS: Final = 30
 """After so long without a word a worker is no longer listed."""
 _SETTINGS: Final[Mapping[str, Any]] = {
     "distributed.worker.http.routes": [],
     "distributed.scheduler.http.routes": [],
     "distributed.scheduler.worker-ttl": f"{GONE_SECONDS}s",
-    "distributed.worker.blocked-handlers": list(REFUSED_BY_WORKERS),
-    "distributed.scheduler.blocked-handlers": list(REFUSED_BY_SCHEDULERS),
     "distributed.admin.event-loop": "asyncio",
     "distributed.admin.system-monitor.disk": False,
     "distributed.worker.profile.enabled": False,
@@ -80,8 +77,12 @@ def keep_quiet() -> None:
 
 
 def without_tasks(server: Worker | Scheduler) -> None:
-    """Have a worker, or a scheduler, refuse to take a task, however it comes; and a worker take no plugin, which a
-    scheduler sends pickled when the worker is listed: Dask's own one, for what is not used here, or anybody's."""
+    """Have a worker, or a scheduler, refuse to take a task, however it comes, and all else of Dask that is not used
+    here; and a worker take no plugin, which a scheduler sends pickled when the worker is listed: Dask's own one, for
+    what is not used here, or anybody's."""
+    used = _USED[Worker if isinstance(server, Worker) else Scheduler]
+    for name in [name for name in server.handlers if name not in used and not name.startswith(OURS)]:
+        del server.handlers[name]
     for name in ("compute-task", "update-graph"):
         server.stream_handlers.pop(name, None)
     if isinstance(server, Worker):

@@ -18,7 +18,7 @@ from pipeline.cluster.errors import BadWorkerError, ClusterError, WorkerLostErro
 from pipeline.cluster.hand import Hand
 from pipeline.cluster.peers import Credential
 from pipeline.cluster.place import Place
-from pipeline.cluster.quiet import REFUSED_BY_SCHEDULERS, keep_quiet, without_pickles, without_tasks
+from pipeline.cluster.quiet import keep_quiet, without_pickles, without_tasks
 
 _AGAIN_SECONDS: Final = 2.0
 _CLOSE_SECONDS: Final = 10.0
@@ -51,7 +51,6 @@ async def run_scheduler(host: str, port: int, credential: Credential, stop: asyn
     without_pickles()
     scheduler = _Scheduler(
         host=host, port=port, protocol="tls", security=credential.security, dashboard=False,
-        blocked_handlers=list(REFUSED_BY_SCHEDULERS),
     )  # fmt: skip
     without_tasks(scheduler)
     try:

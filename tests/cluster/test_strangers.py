@@ -13,7 +13,7 @@ import pytest
 from pipeline import RunPlan, run
 from pipeline.cluster import crew
 from pipeline.cluster.errors import BadWorkerError
-from pipeline.cluster.identity import parse_readiness
+from pipeline.cluster.identity import own_identity, parse_readiness
 from pipeline.cluster.quiet import ROOM
 from pipeline.cluster.roster import JOINING, WORKING, Member, Roster
 from pipeline.cluster.wire import NAMELESS, format_rows, parse_document, parse_rows
@@ -174,3 +174,22 @@ def test_who_goes_through_the_members_does_not_mind_that_one_comes() -> None:
     assert [member.name for member in itertools.islice(going, 5)] == ["a"]
     assert len(roster.working()) == 1
     assert ROOM.get() is None, "what is bounded is the answers of others, and nothing in this process"
+
+
+def test_what_a_machine_cannot_read_is_read_on_the_head(bare: Machines, hasty: RunPlan, tmp_path: Path) -> None:
+    """A row does not depend on which machine was too slow, or had too little memory."""
+    slow = always({"failure": "timeout", "reason": "not parsed within 60 s", "written": 0})
+    with stranger(bare, tmp_path / "s", {**RIGHT, "read": slow, "answer": always({"failed": "so"})}):
+        witness = Witness()
+        report = run(hasty, observer=witness)
+    assert "worker ready" in {event for event, _ in witness.notes}
+    assert report.counts["failed"] == 1, "the broken PDF"
+
+
+def test_a_worker_may_come_hours_after_a_run_began(
+    bare: Machines, hasty: RunPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began = own_identity("head")
+    monkeypatch.setattr(crew, "own_identity", lambda name: replace(began, clock=began.clock - 7200))
+    with stranger(bare, tmp_path / "s", {**RIGHT, "read": always({"failed": "so"})}):
+        assert "worker ready" in {event for event, _ in ended(hasty)}
