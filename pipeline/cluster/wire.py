@@ -1,13 +1,13 @@
 """The messages between the head and its workers: JSON, and rows as Arrow. No code is ever made of them."""
 
 import json
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
 import pyarrow as pa
 
-from pipeline.cluster.arrow import refuse_compressed
 from pipeline.cluster.errors import BadWorkerError
 from pipeline.document import Hidden, Member, Parsed, Picture, Section, Unseen
 from pipeline.errors import DocumentError, Failure
@@ -33,6 +33,9 @@ _HEADS: Final = ("document", "path", "parent", "size")
 """The columns that the head knows and a worker does not: of how a document came."""
 _ENDS: Final = {State.DONE, State.ABSTAINED, State.REVIEW, State.FAILED}
 _LONGEST: Final = 1e7  # seconds of one document
+_HEADER_TYPE, _HEADER, _COMPRESSION, _BATCH = 1, 2, 3, 3
+"""Fields of the descriptions of an Arrow stream by their numbers, and the type of a batch of rows (Apache Arrow,
+format/Message.fbs)."""
 NAMELESS: Final = Arrival("", "", 0)
 """What a worker knows of how a document came."""
 
@@ -109,7 +112,7 @@ def parse_rows(message: object, works: Sequence[Work]) -> list[Row]:
     if not isinstance(message, bytes):
         raise BadWorkerError("it answered with no rows")
     try:
-        refuse_compressed(message)
+        _refuse_compressed(message)
         with pa.ipc.open_stream(pa.BufferReader(message)) as stream:
             table = stream.read_all()
         table.validate(full=True)
@@ -141,3 +144,39 @@ def _has_ended(row: Row) -> bool:
         and row["tokens"] is not None and row["tokens"] >= 0
         and seconds is not None and 0 <= seconds < _LONGEST
     )  # fmt: skip
+
+
+def _refuse_compressed(stream: bytes) -> None:
+    """ValueError for a stream that is to be unpacked: a few bytes of it could become all of the memory, and no worker
+    sends one. pa.ArrowException for what is no stream."""
+    source = pa.BufferReader(stream)
+    while source.tell() < len(stream):
+        try:
+            message = pa.ipc.read_message(source)
+        except EOFError:
+            return
+        if message.type == "dictionary":
+            raise ValueError("a dictionary, which no column has")
+        if message.type == "record batch" and _is_compressed(bytes(message.metadata)):
+            raise ValueError("columns that are compressed")
+
+
+def _is_compressed(message: bytes) -> bool:
+    """Whether the description of a batch of rows, a flatbuffer, names a compression."""
+    try:
+        root = struct.unpack_from("<I", message, 0)[0]
+        kind, header = _field(message, root, _HEADER_TYPE), _field(message, root, _HEADER)
+        if not kind or not header or message[kind] != _BATCH:
+            raise ValueError("a batch of rows without its description")
+        batch = header + struct.unpack_from("<I", message, header)[0]
+        return _field(message, batch, _COMPRESSION) != 0
+    except (struct.error, IndexError) as error:
+        raise ValueError("a description of rows that is cut off") from error
+
+
+def _field(message: bytes, table: int, number: int) -> int:
+    """Where a field of a table of a flatbuffer stands; 0 where the table does not have it."""
+    fields = table - struct.unpack_from("<i", message, table)[0]
+    size, place = struct.unpack_from("<H", message, fields)[0], 4 + 2 * number
+    offset = struct.unpack_from("<H", message, fields + place)[0] if place < size else 0
+    return table + offset if offset else 0
