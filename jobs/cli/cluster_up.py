@@ -45,20 +45,21 @@ def up(
         "scheduler",
         ["cluster", "scheduler", "--host", host, "--port", str(port), "--credential", str(head)],
     )
-    started = [scheduler]
+    started, address = [scheduler], ""
     try:
+        write_local(place.root, Local(address, tuple(started)))  # so that `down` ends what is half started, too
         address = wait_for_line(scheduler, "listening: ").removeprefix("listening: ")
         threads = max(1, (pipeline.look_at_machine().threads or 1) // max(1, workers))
         for number in range(1, workers + 1):
             arguments = ["worker", address, "--credential", str(worker), "--models", str(place.root / "models")]
             name = f"worker-{number}"
             started.append(start(place.root, name, [*arguments, "--name", name], CLOISTER_THREADS=str(threads)))
+            write_local(place.root, Local(address, tuple(started)))
         for process in started[1:]:
             wait_for_line(process, "listed: ")
     except BaseException:
         end(Local("", tuple(started)))
         raise
-    write_local(place.root, Local(address, tuple(started)))
     if as_json:
         print_json({"address": address, "credential": worker, "processes": [asdict(each) for each in started]})
         return

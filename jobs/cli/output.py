@@ -134,8 +134,8 @@ def shortened(text: str, characters: int) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 document`, `2 documents`, `2 entries`."""
-    plural = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
+    """`1 document`, `2 documents`, `2 entries`, `2 processes`."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}{'es' if noun.endswith('ss') else 's'}"
     return f"{number:,} {noun if number == 1 else plural}"
 
 

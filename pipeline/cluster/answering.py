@@ -19,6 +19,8 @@ from pipeline.cluster.wire import format_works, parse_rows
 from pipeline.inbox.rows import MADE_BY, Row, Work
 
 _LOOK_SECONDS: Final = 0.05
+ROWS, ROW = 16 << 20, 1 << 20
+"""Bytes of an answer beside its rows, and of a row beside what stands in the document, at most."""
 _HERE: Final = 8  # documents that the head answers at a time where it is alone, before it looks for workers again
 
 T = TypeVar("T")
@@ -99,6 +101,7 @@ class _Answering(Generic[T]):
             elif not crew.roster.working() and not crew.wait_for_some():
                 self._answer_here()
             self._hear()
+            self._give_up()
             if over := self._over():
                 yield over
 
@@ -123,19 +126,20 @@ class _Answering(Generic[T]):
 
     def _somebody_waits(self) -> bool:
         """Whether a worker has nothing, and there is enough for it."""
-        idle = any(not self.sharing.holds[member.address] for member in self.by.crew.roster.working())
+        idle = any(not self.sharing.holds[member.key] for member in self.by.crew.roster.working())
         return idle and self.sharing.is_enough()
 
     def _give_out(self) -> None:
         """Give each worker what it should have; the fastest first."""
         members = self.by.crew.roster.working()
-        for member in sorted(members, key=lambda one: -self.sharing.speeds.get(one.address, 0.0)):
-            while group := self.sharing.next_for(member.address, len(members), time.monotonic(), more=self.more):
+        for member in sorted(members, key=lambda one: -self.sharing.speeds.get(one.key, 0.0)):
+            while group := self.sharing.next_for(member.key, len(members), time.monotonic(), more=self.more):
                 self._send(member, group)
 
     def _send(self, member: Member, group: Group) -> None:
-        documents = format_works(self._works(group))
-        future = self.by.crew.call(member, "answer", commission=self.by.crew.told.digest, documents=documents)
+        crew, documents = self.by.crew, format_works(self._works(group))
+        room = ROWS + ROW * len(group.pieces) + 8 * len(documents)
+        future = crew.call(member, "answer", room=room, commission=crew.told.digest, documents=documents)
         future.add_done_callback(lambda done: self.back.put((member, group, done)))
 
     def _works(self, group: Group) -> list[Work]:
@@ -160,14 +164,21 @@ class _Answering(Generic[T]):
         try:
             rows = parse_rows(done.result().get("rows"), works) if works else []
         except (WorkerLostError, BadWorkerError, WorkerRefusedError) as error:
-            self.sharing.lost(member.address)
-            self.by.crew.dismiss(member, str(error))
+            self.sharing.lost(member.key)
+            self.by.crew.dismiss(member, error)
             return
-        if not self.sharing.done(member.address, group.name, time.monotonic()):
+        if not self.sharing.done(member.key, group.name, time.monotonic()):
             return
         member.documents += len(rows)
         for piece, row in zip(group.pieces, rows, strict=True):
             self.places[piece.number].row = row | {MADE_BY: made_by(member)}
+
+    def _give_up(self) -> None:
+        """Let those go who have documents and never answer, though they say that they live."""
+        hopeless = self.sharing.hopeless(time.monotonic())
+        for member in self.by.crew.roster.working() if hopeless else ():
+            if member.key in hopeless:
+                self.by.crew.dismiss(member, BadWorkerError("it had documents for far too long"))
 
     def _answer_here(self) -> None:
         """Answer some documents on this machine: no worker is there."""

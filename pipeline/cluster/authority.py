@@ -50,6 +50,7 @@ def _authority(folder: Path, now: datetime) -> tuple[x509.Certificate, Ed25519Pr
     """The authority's certificate and key, made at the first time."""
     path = folder / "authority.pem"
     if not path.exists():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         key, name = Ed25519PrivateKey.generate(), _name("cloister cluster authority", "authority")
         made = (
             _certificate(name, name, key, now, _YEARS)

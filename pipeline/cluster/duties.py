@@ -1,9 +1,10 @@
 """What a worker does: it reads documents and answers them, as a commission says. The head does so too where it is
 alone."""
 
+import contextlib
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any, Final
 
@@ -17,22 +18,39 @@ from pipeline.cluster.place import Place
 from pipeline.cluster.wire import format_document, format_rows, parse_works
 from pipeline.errors import DocumentError, ModelRefusedError
 from pipeline.inbox.reading import ReadHere
-from pipeline.parse import NotIsolatedError, Options, PageReader, ParserPool, Tesseract, find_tesseract
+from pipeline.parse import (
+    NotIsolatedError,
+    Options,
+    PageReader,
+    ParserPool,
+    StoppedError,
+    Tesseract,
+    find_tesseract,
+)
 from pipeline.plan import REQUIRED
 
 MOST: Final = 2
-"""Commissions that are kept: those of a job and of the one before it, whose last documents may be under way."""
+"""Commissions that are kept: those of a job and of the one before it, or of two runs that have the same workers."""
 
 
-@dataclass(frozen=True)
+class ForgottenError(Exception):
+    """A commission is not known: this worker began anew, or has taken another one instead."""
+
+
+@dataclass
 class _Accepted:
-    """A commission for which all is ready."""
+    """A commission for which all is ready. `under_way`: documents, or groups of them, that are worked on by it."""
 
     told: Commission
     model: Loaded
     answers: Embedding | Conversing
     pool: ParserPool
     reading: ReadHere
+    under_way: int = 0
+
+    def close(self) -> None:
+        """End its parsers."""
+        self.pool.close()
 
 
 class Duties:
@@ -41,7 +59,7 @@ class Duties:
     def __init__(self, place: Place) -> None:
         self.place = place
         self._accepted: dict[str, _Accepted] = {}
-        self._lock = threading.Lock()
+        self._lock, self._closed = threading.Lock(), False
 
     def missing(self, told: Commission) -> list[tuple[str, str]]:
         """The files, sha256 and ending, that must come before a commission can be accepted."""
@@ -51,12 +69,39 @@ class Duties:
         """Make ready for a commission; the facts of the engine that go into the entries of its rows, and how parsers
         are held. WorkerRefusedError, with why."""
         with self._lock:
-            if told.digest not in self._accepted:
-                while len(self._accepted) >= MOST:
-                    self._accepted.pop(next(iter(self._accepted))).pool.close()
-                self._accepted[told.digest] = self._ready(told)
-            ready = self._accepted[told.digest]
+            ready = self._accepted.get(told.digest)
+            if ready is None:
+                self._make_room()
+        ready = ready or self._ready(told)
+        with self._lock:
+            self._accepted.pop(told.digest, None)
+            self._accepted[told.digest] = ready  # as the newest
         return {"engine": dict(ready.model.facts), "isolation": ready.pool.isolation}
+
+    def _make_room(self) -> None:
+        """Forget the oldest commission of those that nothing is under way for, so that no run takes the parsers from
+        under another one. WorkerRefusedError where each is worked on."""
+        while len(self._accepted) >= MOST:
+            idle = [digest for digest, ready in self._accepted.items() if not ready.under_way]
+            if not idle:
+                raise WorkerRefusedError(
+                    f"it works for {MOST} other runs, which is the most; it is asked again until one of them has ended"
+                )
+            self._accepted.pop(idle[0]).close()
+
+    @contextlib.contextmanager
+    def _by(self, digest: str) -> Iterator[_Accepted]:
+        """What is ready for a commission, which is kept meanwhile. ForgottenError."""
+        with self._lock:
+            ready = self._accepted.get(digest)
+            if ready is None:
+                raise ForgottenError("the worker began anew, or works for others, and knows nothing of this run")
+            ready.under_way += 1
+        try:
+            yield ready
+        finally:
+            with self._lock:
+                ready.under_way -= 1
 
     def _ready(self, told: Commission) -> _Accepted:
         plan = plan_of(told, self.place)
@@ -91,7 +136,11 @@ class Duties:
 
     def read(self, digest: str, name: str, options: Mapping[str, Any], data: bytes) -> dict[str, Any]:
         """Read one document: "parsed" with what it unpacks to, or its failure."""
-        reading, files = self._accepted[digest].reading, list[IO[bytes]]()
+        with self._by(digest) as ready:
+            return self._read(ready.reading, name, Options(**options), data)
+
+    def _read(self, reading: ReadHere, name: str, options: Options, data: bytes) -> dict[str, Any]:
+        files = list[IO[bytes]]()
 
         def scratch() -> IO[bytes]:
             files.append(_in_memory("unpacked"))
@@ -99,7 +148,7 @@ class Duties:
 
         with _in_memory("document", data) as document:
             try:
-                parsed, out = reading(document.fileno(), name, Options(**options), scratch, lambda: False)
+                parsed, out = reading(document.fileno(), name, options, scratch, lambda: self._closed)
                 out.seek(0)
                 return {"parsed": format_document(parsed), "unpacked": out.read() if parsed.members else b""}
             except DocumentError as error:
@@ -111,17 +160,23 @@ class Duties:
 
     def answer(self, digest: str, documents: bytes) -> bytes:
         """The rows of documents that were read, in their order."""
-        ready = self._accepted[digest]
-        works = parse_works(documents)
-        hidden = ready.told.message["review_hidden"]
-        groups = ready.answers(works, lambda done, total: None, review_hidden=hidden)
-        return format_rows([row for group in groups for _, row in group if row is not None])
+        with self._by(digest) as ready:
+            hidden = ready.told.message["review_hidden"]
+            groups = ready.answers(parse_works(documents), self._pulse, review_hidden=hidden)
+            return format_rows([row for group in groups for _, row in group if row is not None])
+
+    def _pulse(self, done: int, total: int) -> None:
+        """End what is computed once the worker is to end: nobody waits for a group that takes minutes."""
+        if self._closed:
+            raise StoppedError
 
     def close(self) -> None:
-        """End the parsers."""
-        for ready in self._accepted.values():
-            ready.pool.close()
-        self._accepted.clear()
+        """End the parsers, and what is under way."""
+        self._closed = True
+        with self._lock:
+            for ready in self._accepted.values():
+                ready.close()
+            self._accepted.clear()
 
 
 def _in_memory(name: str, data: bytes = b"") -> IO[bytes]:

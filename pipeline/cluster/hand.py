@@ -17,12 +17,12 @@ from distributed.comm.core import Comm
 
 import engine
 from pipeline.cluster.commission import Commission
-from pipeline.cluster.duties import Duties
+from pipeline.cluster.duties import Duties, ForgottenError
 from pipeline.cluster.errors import WorkerRefusedError
 from pipeline.cluster.identity import own_identity
 from pipeline.cluster.peers import HEAD_ROLE, role_of
 from pipeline.cluster.place import Place
-from pipeline.cluster.quiet import keep_quiet, without_pickles, without_tasks
+from pipeline.cluster.quiet import OURS, keep_quiet, without_pickles, without_tasks
 
 MODELS: Final = "CLOISTER_WORKER_MODELS"
 """The environment variable by which a worker of Dask is told its folder of models."""
@@ -35,7 +35,7 @@ class Hand:
     def __init__(self, name: str, duties: Duties) -> None:
         self.name, self._duties = name, duties
         self._readers = ThreadPoolExecutor(engine.threads() + 1, "read")
-        self._answerer = ThreadPoolExecutor(1, "answer")
+        self._answerer, self._teller = ThreadPoolExecutor(1, "answer"), ThreadPoolExecutor(1, "tell")
 
     @property
     def folder(self) -> Path:
@@ -46,11 +46,11 @@ class Hand:
     def operations(self) -> dict[str, Callable[..., Awaitable[Any]]]:
         """The operations by their names in messages."""
         made = (self.look, self.beat, self.accept, self.receive, self.read, self.answer)
-        return {f"cloister-{each.__name__}": each for each in made}
+        return {f"{OURS}{each.__name__}": each for each in made}
 
     async def look(self, comm: Comm) -> dict[str, Any]:
-        """Who this worker is."""
-        return await self._done(comm, self._readers, lambda: own_identity(self.name).to_json())
+        """Who this worker is, told at once, however much it reads for another run."""
+        return await self._done(comm, self._teller, lambda: own_identity(self.name).to_json())
 
     async def beat(self, comm: Comm) -> dict[str, Any]:
         """Show that this worker lives, without waiting for any of its threads."""
@@ -95,14 +95,16 @@ class Hand:
             return await asyncio.get_running_loop().run_in_executor(on, work)
         except WorkerRefusedError as error:
             return {"refused": str(error)}
-        except KeyError:
-            return {"forgotten": "the worker began anew and knows nothing of this run"}
+        except ForgottenError as error:
+            return {"forgotten": str(error)}
         except Exception as error:
             return {"failed": f"{type(error).__name__}: {error}"[:2000]}
 
     def close(self) -> None:
-        """End the parsers."""
+        """End the parsers, and what is under way."""
         self._duties.close()
+        for threads in (self._readers, self._answerer, self._teller):
+            threads.shutdown(wait=False, cancel_futures=True)
 
 
 async def dask_setup(worker: Worker) -> None:

@@ -1,5 +1,6 @@
 """What a worker says of itself, and what a head demands of it before it sends a document."""
 
+import math
 import platform
 import time
 from collections.abc import Mapping
@@ -13,6 +14,8 @@ from pipeline.records.software import label, software
 
 CLOCKS_APART: Final = 300.0
 """Seconds that a worker's clock may differ: a certificate's dates and an operator's log would be read wrongly."""
+
+_LINE, _FACTS_AT_MOST = 300, 50
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,33 @@ def parse_identity(message: Mapping[str, Any]) -> Identity:
     for name, value in made.items():
         if type(value) is not kinds.get(name, str):
             raise BadWorkerError(f"it says {name} as {value!r:.100}")
+    facts = [value for value in made.values() if type(value) is not dict]
+    for value in [*facts, *made["software"], *made["software"].values()]:
+        if not is_fact(value):
+            raise BadWorkerError(f"it says of itself {value!r:.100}")
     return Identity(**made)
+
+
+def parse_readiness(message: Mapping[str, Any]) -> tuple[dict[str, str | int], dict[str, bool]]:
+    """The facts of a worker's engine, and how its parsers are held, which go into the entry of each of its rows.
+    BadWorkerError."""
+    facts, isolation = message.get("engine"), message.get("isolation")
+    if not isinstance(facts, dict) or len(facts) > _FACTS_AT_MOST or not all(map(is_fact, [*facts, *facts.values()])):
+        raise BadWorkerError(f"it says of its engine {facts!r:.100}")
+    if not isinstance(isolation, dict) or not (
+        len(isolation) <= _FACTS_AT_MOST
+        and all(type(name) is str and is_fact(name) for name in isolation)
+        and all(type(value) is bool for value in isolation.values())
+    ):
+        raise BadWorkerError(f"it says of its parsers {isolation!r:.100}")
+    return facts, isolation
+
+
+def is_fact(value: object) -> bool:
+    """Whether something is a fact as people are told it and the log keeps it: a number, or a short line."""
+    if type(value) is float:
+        return math.isfinite(value)
+    return type(value) is int or (type(value) is str and len(value) <= _LINE and value.isprintable())
 
 
 def check_worker(own: Identity, other: Identity) -> None:

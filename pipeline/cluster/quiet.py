@@ -6,31 +6,32 @@ of code is taken, and no message is unpickled here (Dask's own messages of this 
 
 import logging
 from collections.abc import Mapping
+from contextvars import ContextVar
 from typing import Any, Final
 
 import dask
+import distributed.comm.tcp as tcp
 import distributed.protocol.core as messages
+import distributed.protocol.pickle as pickles
+import distributed.scheduler as scheduling
 from distributed import Scheduler, Worker
 
-REFUSED_BY_WORKERS: Final = (
-    *("run", "run_coroutine", "upload_file", "update_data", "get_data", "gather"),
-    *("actor_execute", "actor_attribute", "plugin-add", "plugin-remove"),
-)
-"""Operations of a worker of Dask by which others run code on it, or have what it holds."""
-REFUSED_BY_SCHEDULERS: Final = (
-    *("broadcast", "scatter", "run_function", "gather", "rebalance", "replicate", "proxy", "dump_cluster_state"),
-    *("benchmark_hardware", "register_scheduler_plugin", "unregister_scheduler_plugin", "register_worker_plugin"),
-    *("unregister_worker_plugin", "register_nanny_plugin", "unregister_nanny_plugin", "register-client"),
-)
-"""Operations of a scheduler of Dask by which a client has work done."""
+OURS: Final = "cloister-"
+"""How the names of a worker's own operations begin."""
+_USED: Final = {
+    Worker: {"identity", "echo", "connection_stream"},
+    Scheduler: {
+        "identity", "echo", "connection_stream", "register-worker", "register_nanny", "unregister", "heartbeat_worker",
+    },
+}  # fmt: skip
+"""The operations of Dask that are needed for a list of who works. By others a peer runs code on a worker or a
+scheduler, has what it holds, has it write a file, or ends it."""
 GONE_SECONDS: Final = 30
 """After so long without a word a worker is no longer listed."""
 _SETTINGS: Final[Mapping[str, Any]] = {
     "distributed.worker.http.routes": [],
     "distributed.scheduler.http.routes": [],
     "distributed.scheduler.worker-ttl": f"{GONE_SECONDS}s",
-    "distributed.worker.blocked-handlers": list(REFUSED_BY_WORKERS),
-    "distributed.scheduler.blocked-handlers": list(REFUSED_BY_SCHEDULERS),
     "distributed.admin.event-loop": "asyncio",
     "distributed.admin.system-monitor.disk": False,
     "distributed.worker.profile.enabled": False,
@@ -44,6 +45,11 @@ _SETTINGS: Final[Mapping[str, Any]] = {
 }
 
 
+ROOM: Final[ContextVar[list[int] | None]] = ContextVar("ROOM", default=None)
+"""The bytes that may still be read for a call that is under way, as the only number in a list; without one, any."""
+_read_bytes: Final = tcp.read_bytes_rw
+
+
 class _Refuses:
     """Stands where messages are unpickled."""
 
@@ -53,6 +59,17 @@ class _Refuses:
         raise TypeError("a message that is pickled, which is refused")
 
 
+async def _read_bounded(stream: Any, size: int) -> memoryview:
+    """The bytes of a message, of which the sender says how many there are: memory is taken for no more than the call
+    has room for."""
+    room = ROOM.get()
+    if room is not None:
+        room[0] -= size
+        if room[0] < 0:
+            raise ValueError("it answered with more than such an answer has")
+    return await _read_bytes(stream, size)
+
+
 def keep_quiet() -> None:
     """Set Dask up in this process; may be called again."""
     dask.config.set(_SETTINGS)
@@ -60,11 +77,27 @@ def keep_quiet() -> None:
 
 
 def without_tasks(server: Worker | Scheduler) -> None:
-    """Have a worker, or a scheduler, refuse to take a task, however it comes."""
+    """Have a worker, or a scheduler, refuse to take a task, however it comes, and all else of Dask that is not used
+    here; and a worker take no plugin, which a scheduler sends pickled when the worker is listed: Dask's own one, for
+    what is not used here, or anybody's."""
+    used = _USED[Worker if isinstance(server, Worker) else Scheduler]
+    for name in [name for name in server.handlers if name not in used and not name.startswith(OURS)]:
+        del server.handlers[name]
     for name in ("compute-task", "update-graph"):
         server.stream_handlers.pop(name, None)
+    if isinstance(server, Worker):
+        server.plugin_add = _takes_none  # type: ignore[assignment, method-assign]
+
+
+async def _takes_none(*_: object, **__: object) -> dict[str, Any]:
+    """Take no plugin."""
+    return {"status": "OK"}
 
 
 def without_pickles() -> None:
-    """Have this process refuse each message that is to be unpickled, for as long as it lives."""
-    messages.pickle = _Refuses  # type: ignore[attr-defined, assignment]
+    """Have this process refuse each message that is to be unpickled, for as long as it lives, wherever Dask would do
+    it: in a message, in the parts of one, in an error that is told, in what is to be installed."""
+    messages.pickle = scheduling.pickle = _Refuses  # type: ignore[attr-defined, assignment]
+    messages.merge_and_deserialize = _Refuses.loads  # type: ignore[attr-defined]
+    pickles.loads = scheduling.loads = _Refuses.loads  # type: ignore[attr-defined]
+    tcp.read_bytes_rw = _read_bounded  # type: ignore[assignment]

@@ -11,11 +11,16 @@ from pipeline.cluster.errors import BadWorkerError, WorkerLostError, WorkerRefus
 from pipeline.cluster.roster import Member
 from pipeline.cluster.wire import parse_document, parse_unread
 from pipeline.document import Parsed
+from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.reading import Read, ReadHere, Scratch, Stop
 from pipeline.parse import Limits, Options, StoppedError
 
 _LOST: Final = 3  # workers that may be lost with a document before it is read here
 _LOOK_SECONDS: Final = 0.05
+_OTHERS, _PAGES = 10, 250  # times the limit of one reading that a worker may have a document, without OCR and with it
+_PART: Final = 1 << 30
+_OF_MACHINE: Final = {Failure.TIMEOUT, Failure.OUT_OF_MEMORY, Failure.CRASHED}
+"""Failures that depend on what reads a document, and not on the document alone."""
 
 
 class ReadThere:
@@ -38,8 +43,12 @@ class ReadThere:
                 break
             try:
                 return self._read(member, document, name, options, scratch, stop)
-            except (WorkerLostError, BadWorkerError, WorkerRefusedError):
-                continue
+            except DocumentError as error:
+                if error.failure not in _OF_MACHINE:
+                    raise
+                break  # on a quicker machine, or one with more memory, it may not fail: what counts is what is so here
+            except (WorkerLostError, BadWorkerError, WorkerRefusedError) as error:
+                self._crew.dismiss(member, error)
             finally:
                 self._give_back(member)
         return self._here(document, name, options, scratch, stop)
@@ -53,7 +62,7 @@ class ReadThere:
         """A worker with room; None where none works. StoppedError."""
         with self._crew.changed:
             while (member := self._crew.roster.reader()) is None:
-                if stop() or self._closed:
+                if stop() or self._closed or self._crew.closed:
                     raise StoppedError
                 if self._crew.roster.working():
                     self._crew.changed.wait(_LOOK_SECONDS)
@@ -68,15 +77,29 @@ class ReadThere:
             self._crew.changed.notify_all()
 
     def _read(self, member: Member, document: int, name: str, options: Options, scratch: Scratch, stop: Stop) -> Read:
-        data = os.pread(document, os.fstat(document).st_size, 0)
         told = {"commission": self._crew.told.digest, "name": name, "options": json.dumps(options.to_message())}
-        answer = self._waited_for(self._crew.call(member, "read", **told, data=data), stop)
+        most = min(options.bytes, self._limits.unpacked_bytes)
+        asked = self._crew.call(
+            member, "read", room=2 * self._limits.reply_bytes + most, timeout=self._patience, **told,
+            data=_bytes_of(document),
+        )  # fmt: skip
+        answer = self._waited_for(asked, stop)
         if "failure" in answer:
-            scratch().truncate(min(int(answer.get("written", 0)), self._limits.unpacked_bytes))
-            raise parse_unread(answer)
-        parsed, out = parse_document(answer.get("parsed"), self._limits), scratch()
-        out.write(_unpacked(answer, parsed))
+            failed, written = parse_unread(answer), answer.get("written")
+            if type(written) is not int or written < 0:
+                raise BadWorkerError("it does not say how much it wrote")
+            scratch().truncate(min(written, most))
+            raise failed
+        parsed = parse_document(answer.get("parsed"), self._limits)
+        unpacked, out = _unpacked(answer, parsed, most), scratch()
+        out.write(unpacked)
         return parsed, out
+
+    @property
+    def _patience(self) -> float:
+        """The seconds after which a worker that has not read a document never will: it has a few others before it, and
+        of each it may read many pages that are pictures."""
+        return self._limits.seconds * (_PAGES if self.ocr else _OTHERS)
 
     def _waited_for(self, asked: Future[dict[str, Any]], stop: Stop) -> dict[str, Any]:
         while True:
@@ -88,10 +111,19 @@ class ReadThere:
                     raise StoppedError from None
 
 
-def _unpacked(answer: Mapping[str, Any], parsed: Parsed) -> bytes:
-    """The bytes of the documents in one. BadWorkerError where they are not there."""
+def _bytes_of(document: int) -> bytes:
+    """All bytes of the file that is open there, of which one call gives no more than 2 GiB."""
+    parts, offset = list[bytes](), 0
+    while part := os.pread(document, _PART, offset):
+        parts.append(part)
+        offset += len(part)
+    return b"".join(parts)
+
+
+def _unpacked(answer: Mapping[str, Any], parsed: Parsed, most: int) -> bytes:
+    """The bytes of the documents in one, no more than it was allowed. BadWorkerError where they are not there."""
     data = answer.get("unpacked")
     needed = max((one.offset + one.size for one in parsed.members if one.offset is not None), default=0)
-    if not isinstance(data, bytes) or len(data) < needed:
+    if not isinstance(data, bytes) or not needed <= len(data) <= most:
         raise BadWorkerError("it answered without the documents in a document")
     return data

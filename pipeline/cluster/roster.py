@@ -13,7 +13,9 @@ READS_PER_THREAD: Final = 2
 
 @dataclass
 class Member:
-    """A worker as its head knows it. `since`: seconds since 1970 of its state; `facts` are those of its engine."""
+    """A worker as its head knows it. `since`: seconds since 1970 of its state; `facts` are those of its engine;
+    `refusals`: how often it answered with nonsense; `again`: when it may be asked again, by a clock that only goes on;
+    `number`: how many had its address before."""
 
     address: str
     name: str
@@ -25,6 +27,14 @@ class Member:
     isolation: Mapping[str, bool] = field(default_factory=dict)
     reads: int = 0
     documents: int = 0
+    refusals: int = 0
+    again: float = 0.0
+    number: int = 0
+
+    @property
+    def key(self) -> str:
+        """The member, and not another one that had its address before, or has it after it."""
+        return f"{self.address} {self.number}"
 
     @property
     def room(self) -> int:
@@ -42,24 +52,21 @@ class Member:
 
 
 class Roster:
-    """The members by address. A worker that was gone and comes back is another member."""
+    """The members by address. A worker that was gone and comes back is another member. `members` is never changed, but
+    replaced: other threads go through it meanwhile."""
 
     def __init__(self) -> None:
-        self.members: dict[str, Member] = {}
+        self.members: Mapping[str, Member] = {}
+
+    def add(self, member: Member) -> None:
+        """Take one up, instead of one of that address."""
+        self.members = {**self.members, member.address: member}
 
     def working(self) -> list[Member]:
         """Those to whom documents go."""
         return [member for member in self.members.values() if member.state == WORKING]
 
-    def hopeful(self) -> bool:
-        """Whether somebody works or may soon."""
-        return any(member.state in (WORKING, JOINING) for member in self.members.values())
-
     def reader(self) -> Member | None:
         """Who should read the next document: the one with the most room for it."""
         best = max(self.working(), key=lambda member: member.room, default=None)
         return best if best and best.room > 0 else None
-
-    def slots(self) -> int:
-        """Documents that can be read at a time in all."""
-        return sum(member.room + member.reads for member in self.working())

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import shutil
-import ssl
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,11 +18,14 @@ from pipeline.cluster.errors import BadWorkerError, ClusterError, WorkerLostErro
 from pipeline.cluster.hand import Hand
 from pipeline.cluster.peers import Credential
 from pipeline.cluster.place import Place
-from pipeline.cluster.quiet import REFUSED_BY_SCHEDULERS, keep_quiet, without_pickles, without_tasks
+from pipeline.cluster.quiet import keep_quiet, without_pickles, without_tasks
 
 _AGAIN_SECONDS: Final = 2.0
 _CLOSE_SECONDS: Final = 10.0
 _OF_OTHERS: Final = ("certificate verify failed", "unknown ca")
+"""Signs of a certificate of another authority, on either side."""
+_BY_DATE: Final = ("expired", "not yet valid")
+"""Signs of one that is not valid now, for which a worker waits: a clock is set, a scheduler is started anew."""
 
 Told = Callable[[str], None]
 """Told of what happens, in one line for people."""
@@ -49,15 +51,14 @@ async def run_scheduler(host: str, port: int, credential: Credential, stop: asyn
     without_pickles()
     scheduler = _Scheduler(
         host=host, port=port, protocol="tls", security=credential.security, dashboard=False,
-        blocked_handlers=list(REFUSED_BY_SCHEDULERS),
     )  # fmt: skip
     without_tasks(scheduler)
     try:
         await scheduler
-    except OSError as error:
-        raise ClusterError(
-            f"cannot listen on {host}:{port}: {error.strerror or error}; choose another --port"
-        ) from error
+    except (OSError, RuntimeError) as error:  # in which Dask wraps whatever it is
+        why = error.__cause__ or error
+        told = (why.strerror if isinstance(why, OSError) else None) or why
+        raise ClusterError(f"cannot listen on {host}:{port}: {told}; choose another --host or --port") from error
     try:
         ready(scheduler.address)
         await stop.wait()
@@ -92,7 +93,7 @@ async def _answers(address: str, credential: Credential, stop: asyncio.Event, to
             await calls.listed()
             return True
         except (WorkerLostError, BadWorkerError) as error:
-            if _is_of_others(error):
+            if _tells(error, _OF_OTHERS) and not _tells(error, _BY_DATE):
                 raise ClusterError(
                     f"{address}: its scheduler and {credential.path} are of different authorities"
                 ) from error
@@ -106,15 +107,11 @@ async def _answers(address: str, credential: Credential, stop: asyncio.Event, to
     return False
 
 
-def _is_of_others(error: BaseException | None) -> bool:
-    """Whether an error comes of a certificate of another authority, on either side."""
+def _tells(error: BaseException | None, signs: tuple[str, ...]) -> bool:
+    """Whether an error, or one that it comes of, tells of one of these."""
     while error is not None:
         told = str(error).lower()
-        if (
-            isinstance(error, ssl.SSLCertVerificationError)
-            or "certificate verify failed" in told
-            or "unknown ca" in told
-        ):
+        if any(sign in told for sign in signs):
             return True
         error = error.__cause__ or error.__context__
     return False
@@ -130,11 +127,23 @@ async def _listed(address: str, credential: Credential, hand: Hand, stop: asynci
     worker.handlers.update(hand.operations)
     without_tasks(worker)
     try:
-        await worker
-    except (OSError, TimeoutError, ValueError) as error:
-        told(f"the scheduler {address} did not take this worker: {error}")
-        return
-    told(f"listed: {hand.name} at {address}")
+        try:
+            await worker
+        except (OSError, TimeoutError, ValueError, RuntimeError) as error:  # in which Dask wraps whatever it is
+            told(f"the scheduler {address} did not take this worker: {error.__cause__ or error}")
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), _AGAIN_SECONDS)
+            return
+        told(f"listed: {hand.name} at {address}")
+        await _until(stop, worker)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    if not stop.is_set():
+        told(f"the scheduler {address} is gone")
+
+
+async def _until(stop: asyncio.Event, worker: Worker) -> None:
+    """Wait until `stop` is set or the scheduler is gone, and close the worker."""
     ends = [asyncio.ensure_future(stop.wait()), asyncio.ensure_future(worker.finished())]  # type: ignore[no-untyped-call]
     try:
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -143,6 +152,3 @@ async def _listed(address: str, credential: Credential, hand: Hand, stop: asynci
             end.cancel()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(worker.close(timeout=_CLOSE_SECONDS), _CLOSE_SECONDS)
-        shutil.rmtree(scratch, ignore_errors=True)
-    if not stop.is_set():
-        told(f"the scheduler {address} is gone")

@@ -22,6 +22,7 @@ _OVERDUE, _PATIENCE = (
     3.0,
     5.0,
 )  # a group that takes so many times what was expected, and so many seconds, goes out again
+_HOPELESS, _WAITED = 10.0, 600.0  # a worker that has a group so many times longer, and so many seconds, has hung
 _SPLIT_AFTER: Final = 2  # workers lost with a group: then its documents go out one by one
 _LOST: Final = 5  # workers lost with one document: then it is for the head itself
 
@@ -143,6 +144,15 @@ class Sharing:
         self.characters += sum(piece.size for piece in again)
         self.ended.pop(worker, None)
 
+    def hopeless(self, now: float) -> set[str]:
+        """Workers that have a group for so long that they will never answer, whatever else they say."""
+        return {
+            worker
+            for group in self.groups.values()
+            for worker, since in group.to.items()
+            if now - since > _WAITED + _HOPELESS * self._expected_of(worker, group)
+        }
+
     def _room(self, worker: str, workers: int, *, more: bool) -> float:
         """The size of a worker's next group. Where no more documents come, what waits is shared by speed, a half of it
         at a time, so that all end nearly together (guided self-scheduling: Polychronopoulos and Kuck, 1987)."""
@@ -182,5 +192,7 @@ class Sharing:
 
     def _expected(self, group: Group) -> float:
         """The seconds that a group should take those who have it, with one before it."""
-        slowest = min((self.speeds.get(worker) or FIRST / self.grouping.seconds) for worker in group.to)
-        return AT_A_TIME * group.size / slowest
+        return max(self._expected_of(worker, group) for worker in group.to)
+
+    def _expected_of(self, worker: str, group: Group) -> float:
+        return AT_A_TIME * group.size / (self.speeds.get(worker) or FIRST / self.grouping.seconds)

@@ -1,6 +1,7 @@
 """The messages between the head and its workers: JSON, and rows as Arrow. No code is ever made of them."""
 
 import json
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
@@ -16,6 +17,7 @@ from pipeline.outbox.schema import table_schema
 from pipeline.parse import Limits
 from pipeline.parse.child.channel import BadMessageError
 from pipeline.parse.child.reply import format_parsed, parse_failure, parse_reply
+from pipeline.states import State
 
 
 def _member(failure: str | None, **facts: Any) -> Member:
@@ -29,6 +31,11 @@ _NESTED: Final[Mapping[str, Callable[..., Any]]] = {
 }  # fmt: skip
 _HEADS: Final = ("document", "path", "parent", "size")
 """The columns that the head knows and a worker does not: of how a document came."""
+_ENDS: Final = {State.DONE, State.ABSTAINED, State.REVIEW, State.FAILED}
+_LONGEST: Final = 1e7  # seconds of one document
+_HEADER_TYPE, _HEADER, _COMPRESSION, _BATCH = 1, 2, 3, 3
+"""Fields of the descriptions of an Arrow stream by their numbers, and the type of a batch of rows (Apache Arrow,
+format/Message.fbs)."""
 NAMELESS: Final = Arrival("", "", 0)
 """What a worker knows of how a document came."""
 
@@ -42,7 +49,7 @@ def parse_document(message: object, limits: Limits) -> Parsed:
     """The document that a worker has read: as strictly as one of a parser's child. BadWorkerError."""
     try:
         return parse_reply(_object(message), limits)
-    except BadMessageError as error:
+    except (BadMessageError, OSError) as error:  # its disk is not ours: it has room, or says so itself
         raise BadWorkerError(f"it answered with no document: {error}") from error
 
 
@@ -71,7 +78,7 @@ def _json(value: object) -> bytes:
 def _object(message: object) -> dict[str, Any]:
     try:
         found = json.loads(message) if isinstance(message, bytes) else None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadMessageError("not JSON") from error
     if not isinstance(found, dict):
         raise BadMessageError("not an object")
@@ -105,18 +112,71 @@ def parse_rows(message: object, works: Sequence[Work]) -> list[Row]:
     if not isinstance(message, bytes):
         raise BadWorkerError("it answered with no rows")
     try:
+        _refuse_compressed(message)
         with pa.ipc.open_stream(pa.BufferReader(message)) as stream:
             table = stream.read_all()
         table.validate(full=True)
-    except (pa.ArrowException, OSError) as error:
+        if table.schema != table_schema() or table.num_rows != len(works):
+            raise ValueError(f"{table.num_rows}, or other columns, for {len(works)} documents")
+        rows = table.to_pylist()  # not of other columns: of some a few bytes make a list without end
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise BadWorkerError(f"it answered with no rows: {error}") from error
-    if table.schema != table_schema() or table.num_rows != len(works):
-        raise BadWorkerError(f"it answered with {table.num_rows} rows of other columns for {len(works)} documents")
-    return [_row(row, work) for row, work in zip(table.to_pylist(), works, strict=True)]
+    return [_row(row, work) for row, work in zip(rows, works, strict=True)]
 
 
 def _row(row: Row, work: Work) -> Row:
     if row["text_sha256"] != work.parsed.text_sha256:
         raise BadWorkerError("it answered with a row of another text")
+    if not _has_ended(row):
+        raise BadWorkerError("it answered with a row that is no answer")
     arrival = work.arrival
     return row | dict(zip(_HEADS, (arrival.sha256, arrival.path, arrival.parent, arrival.size), strict=True))
+
+
+def _has_ended(row: Row) -> bool:
+    """Whether a row ends its document as a row may that a model made: what is more, nothing that is counted with it is
+    missing or endless."""
+    seconds, failed = row["seconds"], row["state"] == State.FAILED
+    return (
+        row["state"] in _ENDS
+        and (row["failure"] in list(Failure) and row["reason"] is not None if failed else row["failure"] is None)
+        and row["duplicate_of"] is None
+        and row["tokens"] is not None and row["tokens"] >= 0
+        and seconds is not None and 0 <= seconds < _LONGEST
+    )  # fmt: skip
+
+
+def _refuse_compressed(stream: bytes) -> None:
+    """ValueError for a stream that is to be unpacked: a few bytes of it could become all of the memory, and no worker
+    sends one. pa.ArrowException for what is no stream."""
+    source = pa.BufferReader(stream)
+    while source.tell() < len(stream):
+        try:
+            message = pa.ipc.read_message(source)
+        except EOFError:
+            return
+        if message.type == "dictionary":
+            raise ValueError("a dictionary, which no column has")
+        if message.type == "record batch" and _is_compressed(bytes(message.metadata)):
+            raise ValueError("columns that are compressed")
+
+
+def _is_compressed(message: bytes) -> bool:
+    """Whether the description of a batch of rows, a flatbuffer, names a compression."""
+    try:
+        root = struct.unpack_from("<I", message, 0)[0]
+        kind, header = _field(message, root, _HEADER_TYPE), _field(message, root, _HEADER)
+        if not kind or not header or message[kind] != _BATCH:
+            raise ValueError("a batch of rows without its description")
+        batch = header + struct.unpack_from("<I", message, header)[0]
+        return _field(message, batch, _COMPRESSION) != 0
+    except (struct.error, IndexError) as error:
+        raise ValueError("a description of rows that is cut off") from error
+
+
+def _field(message: bytes, table: int, number: int) -> int:
+    """Where a field of a table of a flatbuffer stands; 0 where the table does not have it."""
+    fields = table - struct.unpack_from("<i", message, table)[0]
+    size, place = struct.unpack_from("<H", message, fields)[0], 4 + 2 * number
+    offset = struct.unpack_from("<H", message, fields + place)[0] if place < size else 0
+    return table + offset if offset else 0

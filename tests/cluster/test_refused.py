@@ -1,18 +1,23 @@
 """Who may not take part: other software, other certificates, none; told by name, before a document is sent."""
 
+import asyncio
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipeline import RunPlan, run
-from pipeline.cluster.authority import make_credentials
-from pipeline.cluster.errors import BadWorkerError, ClusterError, WorkerRefusedError
+from pipeline.cluster.authority import issue_credential, make_credentials
+from pipeline.cluster.calls import Calls
+from pipeline.cluster.errors import BadWorkerError, ClusterError, WorkerLostError, WorkerRefusedError
 from pipeline.cluster.identity import Identity, check_worker, own_identity, parse_identity
+from pipeline.cluster.peers import HEAD_ROLE, WORKER_ROLE, read_credential
+from pipeline.cluster.serving import run_scheduler
 from pipeline.plan import Cluster
 from tests.cluster.processes import Machines
 from tests.pipeline.conftest import Witness
@@ -115,3 +120,30 @@ def test_without_a_certificate_nobody_hears_a_byte(two: Machines) -> None:
             assert plain.recv(1024) == b"", "it is closed"
     with pytest.raises((ssl.SSLError, ConnectionError)):
         heard_without_certificate(two.port, context)
+
+
+@pytest.mark.parametrize("asked", ["terminate", "feed", "run_function", "dump_cluster_state_to_url", "retire_workers"])
+def test_a_scheduler_only_lists(two: Machines, asked: str) -> None:
+    """Whoever has a worker's credential can neither end it, nor have it do anything else."""
+
+    async def ask() -> Mapping[str, Any]:
+        calls = Calls(two.address, read_credential(two.worker, WORKER_ROLE))
+        try:
+            with pytest.raises((WorkerLostError, BadWorkerError)):
+                await calls._asked(asked, 5.0, 1 << 20, {"close": True})
+            return await calls.listed()
+        finally:
+            await calls.close()
+
+    assert len(asyncio.run(ask())) == 2
+
+
+def test_a_port_that_is_taken(two: Machines) -> None:
+    credential = read_credential(two.head, HEAD_ROLE)
+    with pytest.raises(ClusterError, match="Address already in use; choose another"):
+        asyncio.run(run_scheduler(two.host, two.port, credential, asyncio.Event(), print))
+
+
+def test_a_credential_needs_no_folder_before(tmp_path: Path) -> None:
+    issue_credential(tmp_path / "keys" / "cluster", tmp_path / "x.pem", WORKER_ROLE)
+    assert read_credential(tmp_path / "x.pem", WORKER_ROLE)

@@ -115,3 +115,13 @@ def test_a_night_ends_though_machines_are_lost() -> None:
     assert night.lost > 5
     assert night.over < 0.15, night
     assert night.characters <= CHARACTERS + 2_000_000
+
+
+def test_who_says_that_he_lives_and_never_answers_is_given_up() -> None:
+    sharing = filled(6)
+    had = numbers(sharing, "a", now=100.0)
+    assert sharing.hopeless(700.0) == set()
+    assert sharing.hopeless(10_000.0) == {"a"}
+    sharing.lost("a")
+    assert sharing.hopeless(10_000.0) == set()
+    assert numbers(sharing, "b", now=10_000.0) == had
