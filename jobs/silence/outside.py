@@ -26,9 +26,7 @@ class _Outside:
             answer, command, settings = self.asked.get()
             try:
                 answer.set_result(subprocess.Popen(command, **settings))
-            except (
-                BaseException
-            ) as error:  # whatever it is, who asked waits for it, and the thread is for all that follow
+            except BaseException as error:  # whatever it is: who asked waits for it, and others will ask
                 answer.set_exception(error)
 
 
