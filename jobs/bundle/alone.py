@@ -65,7 +65,7 @@ def _imports(text: str) -> Iterator[str]:
 
 
 def _body(text: str) -> str:
-    """What comes after docstring and imports."""
+    """The text of a module behind its docstring and its imports."""
     last = [node for node in ast.parse(text).body if isinstance(node, (ast.Import, ast.ImportFrom))][-1]
     return "\n".join(text.splitlines()[last.end_lineno :]).strip("\n")
 

@@ -34,7 +34,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Published:
-    """What was put into the folder. `programs`: the sha256 of each program by its path."""
+    """An archive that was put into a folder, and the programs beside it. `programs`: the sha256 of each by its path."""
 
     archive: Path
     sha256: str

@@ -75,7 +75,7 @@ def locked(root: Path, make: bool = False) -> Iterator[int]:
 
 @contextmanager
 def changing(root: Path) -> Iterator[None]:
-    """As `locked`, of an installation that has to be there. Raises HeldError, RefusedError, OSError."""
+    """Hold the lock of an installation that has a version; RefusedError where there is none. HeldError, OSError."""
     if version_of(root, CURRENT) is None:
         raise RefusedError(str(root), "no version is installed there", "an installation", "name it by --prefix")
     with locked(root):

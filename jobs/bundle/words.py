@@ -11,7 +11,7 @@ EXAMPLE = "correspondence-triage"  # the job that is named to whoever has instal
 
 
 def describe(bundle: Bundle) -> list[str]:
-    """What was checked, in lines for a person."""
+    """Describe a bundle that was checked, in lines for a person."""
     told, carried = bundle.told, [each for each in bundle.files if each.at is not None]
     platform = f"{told['platform']['system']} {told['platform']['machine']}"
     platform += f", glibc {told['platform']['glibc']} or newer" if told["platform"]["glibc"] else ""
@@ -38,7 +38,7 @@ def describe_files(bundle: Bundle) -> list[str]:
 
 
 def next_commands(root: Path, version: str, before: str | None, new: bool) -> list[str]:
-    """What an install did, and what to type next, in lines for a person. `new`: the version was not there before."""
+    """Tell a person what an install did, and what to type next. `new`: the version was not there before."""
     command = root / "bin/cloister"
     if before == version:
         return [f"Installed {version} again" if new else f"{version} was the current version already"]

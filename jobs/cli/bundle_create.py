@@ -105,7 +105,7 @@ def _day(text: str | None, today: date) -> str | None:
 
 
 def to_json(published: Published) -> dict[str, Any]:
-    """What was made, for programs."""
+    """The facts about a bundle that was made, for programs."""
     manifest = published.manifest
     return {
         "archive": published.archive,

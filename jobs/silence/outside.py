@@ -27,7 +27,7 @@ class _Outside:
             answer, start = self.asked.get()
             try:
                 answer.set_result(start())
-            except BaseException as error:  # whatever it is: who asked waits, and the thread is for all that follow
+            except BaseException as error:  # whatever it is: who asked waits for it, and others will ask
                 answer.set_exception(error)
 
     def done(self, start: Callable[[], Any]) -> Any:

@@ -41,7 +41,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Created:
-    """What was made: the published bundle, its wheels, and whether each Python needs them."""
+    """A bundle that was made: its files as they were published, and its wheels with the Pythons that need them."""
 
     published: Published
     parts: tuple[Part, ...]

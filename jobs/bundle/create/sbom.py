@@ -116,7 +116,7 @@ def _ref(model: Model) -> str:
 
 
 def _needs(parts: Iterable[Part]) -> list[dict[str, Any]]:
-    """What each wheel needs, with all of its Pythons together."""
+    """The dependencies of each wheel, those of all Pythons that it is for taken together."""
     listed = list(parts)
     found = {(part.wheel.package, python): part.purl for part in listed for python in part.pythons}
     return [
