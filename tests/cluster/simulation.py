@@ -46,7 +46,7 @@ class _Machine:
     name: str
     speed: float
     free: float = 0.0  # when it has computed all that it has
-    away: float = 0.0  # seconds in all
+    left: list[float] = field(default_factory=list)  # when it was lost, each time
     here: bool = True
     has: dict[int, float] = field(default_factory=dict)  # group -> when it comes back
 
@@ -74,7 +74,8 @@ class _Simulation:
                 machine.here, machine.free = True, now
             self.ask(now)
         self.night.makespan = now
-        speeds = sum(machine.speed * (1 - machine.away / now) for machine in self.machines.values())
+        away = {name: sum(min(AWAY_SECONDS, now - left) for left in m.left) for name, m in self.machines.items()}
+        speeds = sum(machine.speed * (1 - away[name] / now) for name, machine in self.machines.items())
         self.night.bound = (sum(self.sizes) + self.wasted) / speeds
         return self.night
 
@@ -83,8 +84,10 @@ class _Simulation:
         del machine.has[group]
         if self.random.random() < self.failing:
             self.night.lost += 1
-            self.wasted += sum(self.sharing.groups[name].size for name in (group, *machine.has))
-            machine.here, machine.away = False, machine.away + AWAY_SECONDS
+            if group in self.sharing.groups:
+                self.wasted += self.sharing.groups[group].size  # of the one behind it nothing was computed yet
+            machine.here = False
+            machine.left.append(now)
             machine.has.clear()
             self.push(now + MISSED_SECONDS, "missed", machine.name)
             self.push(now + AWAY_SECONDS, "returns", machine.name)
