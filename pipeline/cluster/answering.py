@@ -6,7 +6,7 @@ import queue
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic, TypeVar, cast
 
 from pipeline.answer.compute import Embedding, Pulse
@@ -14,8 +14,9 @@ from pipeline.answer.converse import Conversing
 from pipeline.cluster.crew import Crew
 from pipeline.cluster.errors import BadWorkerError, WorkerLostError, WorkerRefusedError
 from pipeline.cluster.roster import Member
-from pipeline.cluster.sharing import AT_A_TIME, CHARACTERS, DOCUMENTS, READING, WRITING, Group, Piece, Sharing
+from pipeline.cluster.sharing import CHARACTERS, DOCUMENTS, READING, WRITING, Group, Piece, Sharing, places_for
 from pipeline.cluster.wire import format_works, parse_rows
+from pipeline.document import Parsed
 from pipeline.inbox.rows import MADE_BY, Row, Work
 
 _LOOK_SECONDS: Final = 0.05
@@ -106,7 +107,7 @@ class _Answering(Generic[T]):
                 yield over
 
     def _room(self) -> int:
-        return DOCUMENTS * AT_A_TIME * (1 + len(self.by.crew.roster.working()))
+        return places_for(len(self.by.crew.roster.working()))
 
     def _take_in(self) -> None:
         """Take in what there is room for; not more at once than a worker takes, so that nobody waits for a group."""
@@ -131,9 +132,9 @@ class _Answering(Generic[T]):
 
     def _give_out(self) -> None:
         """Give each worker what it should have; the fastest first."""
-        members = self.by.crew.roster.working()
+        members, now = self.by.crew.roster.working(), time.monotonic()
         for member in sorted(members, key=lambda one: -self.sharing.speeds.get(one.key, 0.0)):
-            while group := self.sharing.next_for(member.key, len(members), time.monotonic(), more=self.more):
+            while group := self.sharing.next_for(member.key, len(members), now, more=self.more):
                 self._send(member, group)
 
     def _send(self, member: Member, group: Group) -> None:
@@ -171,7 +172,7 @@ class _Answering(Generic[T]):
             return
         member.documents += len(rows)
         for piece, row in zip(group.pieces, rows, strict=True):
-            self.places[piece.number].row = row | {MADE_BY: made_by(member)}
+            self._put(piece, row | {MADE_BY: made_by(member)})
 
     def _give_up(self) -> None:
         """Let those go who have documents and never answer, though they say that they live."""
@@ -190,15 +191,21 @@ class _Answering(Generic[T]):
         groups = self.by.here(works, self.pulse, review_hidden=self.review_hidden)
         rows = [row for group in groups for _, row in group]
         for piece, row in zip(pieces, rows, strict=True):
-            self.places[piece.number].row = row
+            self._put(piece, cast(Row, row))
+
+    def _put(self, piece: Piece, row: Row) -> None:
+        """A document has its row. It may wait long for those before it, and so its text is let go."""
+        place = self.places[piece.number]
+        work = cast(Work, place.item)
+        self.characters -= len(work.parsed.text)
+        place.item = cast(T, replace(work, parsed=Parsed("", work.parsed.media_type, work.parsed.parser)))
+        place.row = row
 
     def _over(self) -> list[tuple[T, Row | None]]:
         """The items from the first on that are over."""
         over = list[tuple[T, Row | None]]()
         while self.first in self.places and self.places[self.first].over:
             place = self.places.pop(self.first)
-            if isinstance(place.item, Work):
-                self.characters -= len(place.item.parsed.text)
             self.first += 1
             over.append((place.item, place.row))
         return over

@@ -17,14 +17,19 @@ CHARACTERS: Final = 256_000_000
 """Of texts that are under way, at most: the head's memory is bounded, however many workers there are."""
 AT_A_TIME: Final = 2
 """Groups of a worker: one that it computes, one that waits there, so that it never waits itself."""
+PLACES: Final = 1 << 16
+"""Documents that are under way or wait for one before them, at most: their rows are in the head's memory."""
 _MEMORY: Final = 0.5  # the weight of the newest group in what is known of a worker's speed
-_OVERDUE, _PATIENCE = (
-    3.0,
-    5.0,
-)  # a group that takes so many times what was expected, and so many seconds, goes out again
+_PATIENCE: Final = 5.0  # seconds by which a group must be expected later than a second worker would need to have it
+_WORTH_WHILE, _WORTH_AT_THE_END = 3.0, 1.0  # and times the seconds in which that one computes it: others may be to come
 _HOPELESS, _WAITED = 10.0, 600.0  # a worker that has a group so many times longer, and so many seconds, has hung
 _SPLIT_AFTER: Final = 2  # workers lost with a group: then its documents go out one by one
 _LOST: Final = 5  # workers lost with one document: then it is for the head itself
+
+
+def places_for(workers: int) -> int:
+    """How many documents may be under way, or wait for one before them, with so many workers."""
+    return min(PLACES, DOCUMENTS * AT_A_TIME * (1 + workers))
 
 
 @dataclass(frozen=True)
@@ -57,11 +62,10 @@ class Group:
     name: int
     pieces: tuple[Piece, ...]
     to: dict[str, float] = field(default_factory=dict)
+    size: int = field(init=False)  # in characters
 
-    @property
-    def size(self) -> int:
-        """Characters."""
-        return sum(piece.size for piece in self.pieces)
+    def __post_init__(self) -> None:
+        self.size = sum(piece.size for piece in self.pieces)
 
 
 @dataclass
@@ -76,6 +80,9 @@ class Sharing:
     holds: Counter[str] = field(default_factory=Counter)  # how many groups each worker has
     characters: int = 0  # of what waits
     names: int = 0
+    looked: float = -1.0  # when it was looked last how long groups will take, and for whom none was found
+    remaining: list[tuple[float, Group]] = field(default_factory=list)
+    in_vain: set[str] = field(default_factory=set)
 
     def add(self, number: int, size: int) -> None:
         """A document waits, as the last one."""
@@ -91,8 +98,8 @@ class Sharing:
             group = Group(self.names, tuple(self._taken(self._room(worker, workers, more=more), least)))
             self.names += 1
             self.groups[group.name] = group
-        elif (overdue := self._overdue(worker, now)) is not None:
-            group = overdue
+        elif (again := self._again(worker, now, more=more)) is not None:
+            group = again
         else:
             return None
         group.to[worker] = now
@@ -156,12 +163,12 @@ class Sharing:
     def _room(self, worker: str, workers: int, *, more: bool) -> float:
         """The size of a worker's next group. Where no more documents come, what waits is shared by speed, a half of it
         at a time, so that all end nearly together (guided self-scheduling: Polychronopoulos and Kuck, 1987)."""
-        speed, most = self.speeds.get(worker), CHARACTERS / (AT_A_TIME * max(1, workers))
+        speed, most = self.speeds.get(worker), CHARACTERS / (2 * AT_A_TIME)  # the other half waits, or comes just then
         if speed is None:
-            return min(FIRST, most)
-        room = min(speed * self.grouping.seconds, most)
-        if not more:  # speeds are those of workers that were here, too: only their mean is used
-            known = sum(self.speeds.values()) * workers / len(self.speeds)
+            return min(FIRST, most / max(1, workers))
+        known = sum(self.speeds.values()) * workers / len(self.speeds)  # also of workers that are here no more
+        room = min(speed * self.grouping.seconds, most * speed / known)
+        if not more:
             room = min(room, self.characters * speed / known / 2)
         return max(1.0, room)
 
@@ -177,22 +184,39 @@ class Sharing:
             if piece.lost >= _SPLIT_AFTER:
                 return
 
-    def _overdue(self, worker: str, now: float) -> Group | None:
-        """The group of other workers that has been under way for much too long, the longest; it goes out once more."""
+    def _again(self, worker: str, now: float, *, more: bool) -> Group | None:
+        """The group of another worker that would come back much sooner if this one, which has nothing else to do, had
+        it too: the one that is expected last (the rule LATE of Zaharia et al., 2008)."""
         speed = self.speeds.get(worker)
-        if speed is None:
+        if speed is None or (self.looked == now and worker in self.in_vain):
             return None
-        late = [
-            (now - min(group.to.values()), group)
-            for group in self.groups.values()
-            if worker not in group.to and len(group.to) == 1
-        ]
-        late = [(age, group) for age, group in late if age > _PATIENCE + _OVERDUE * self._expected(group)]
-        return max(late, key=lambda one: one[0])[1] if late else None
+        if self.looked != now:  # once for all workers that are asked about at a time: they may be hundreds
+            self.remaining, self.looked, self.in_vain = self._remaining(now), now, set()
+        worth = _WORTH_WHILE if more else _WORTH_AT_THE_END
+        for seconds, group in self.remaining:
+            if seconds < _PATIENCE:
+                break
+            alone = len(group.to) == 1 and worker not in group.to
+            if alone and seconds > _PATIENCE + worth * group.size / speed:
+                return group
+        self.in_vain.add(worker)
+        return None
 
-    def _expected(self, group: Group) -> float:
-        """The seconds that a group should take those who have it, with one before it."""
-        return max(self._expected_of(worker, group) for worker in group.to)
+    def _remaining(self, now: float) -> list[tuple[float, Group]]:
+        """In how many seconds each group that one worker has is expected, the last one first. One that is late is
+        expected to be as late once more."""
+        ends, found = dict[str, float](), list[tuple[float, Group]]()
+        for group in self.groups.values():  # those of a worker in the order in which it has them
+            if len(group.to) == 1:
+                [(worker, since)] = group.to.items()
+                begins = max(ends.get(worker, self.ended.get(worker, since)), since)
+                ends[worker] = begins + group.size / self._speed_of(worker)
+                found.append((abs(ends[worker] - now), group))
+        return sorted(found, key=lambda one: -one[0])
+
+    def _speed_of(self, worker: str) -> float:
+        return self.speeds.get(worker) or FIRST / self.grouping.seconds
 
     def _expected_of(self, worker: str, group: Group) -> float:
-        return AT_A_TIME * group.size / (self.speeds.get(worker) or FIRST / self.grouping.seconds)
+        """The seconds that a group should take a worker, with one before it."""
+        return AT_A_TIME * group.size / self._speed_of(worker)

@@ -14,7 +14,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from pipeline.cluster.sharing import AT_A_TIME, CHARACTERS, DOCUMENTS, Group, Sharing
+from pipeline.cluster.sharing import CHARACTERS, Group, Sharing, places_for
 
 CONTRACTS = 20_000.0  # characters a second of a machine of two cores: 5,400 contracts of 50,000 an hour, less the rest
 SECONDS_OF_MESSAGE = 0.01
@@ -98,9 +98,9 @@ class _Simulation:
             self.night.again += 1
             return
         self.over.update(piece.number for piece in known.pieces)
+        self.characters -= known.size
         while self.first in self.over:
             self.over.remove(self.first)
-            self.characters -= self.sizes[self.first]
             self.first += 1
 
     def ask(self, now: float) -> None:
@@ -113,7 +113,7 @@ class _Simulation:
                 self.give(machine, group, now)
 
     def take_in(self) -> None:
-        room = DOCUMENTS * AT_A_TIME * (1 + sum(machine.here for machine in self.machines.values()))
+        room = places_for(sum(machine.here for machine in self.machines.values()))
         while self.count < len(self.sizes) and self.count - self.first < room and self.characters < CHARACTERS:
             self.sharing.add(self.count, self.sizes[self.count])
             self.characters += self.sizes[self.count]

@@ -51,7 +51,7 @@ def test_many_small_documents_are_no_endless_group() -> None:
 def test_what_is_under_way_is_bounded_however_many_workers_there_are() -> None:
     sharing = filled(2000, CHARACTERS // 1000)
     sharing.speeds["a"] = 1e9
-    assert len(numbers(sharing, "a", workers=100)) == 1000 // (AT_A_TIME * 100)
+    assert len(numbers(sharing, "a", workers=100)) == 1000 // (2 * AT_A_TIME * 100)
 
 
 def test_what_a_lost_worker_had_comes_first() -> None:
@@ -83,12 +83,24 @@ def test_a_group_that_is_overdue_goes_out_once_more_and_counts_once() -> None:
     slow = numbers(sharing, "slow")
     assert numbers(sharing, "fast") != slow
     assert sharing.done("fast", 1, now=1.0)
-    assert numbers(sharing, "fast", 5.0, more=False) == [], "not yet"
+    assert numbers(sharing, "fast", 19.0, more=False) == [], "it must come soon"
     assert numbers(sharing, "fast", 1000.0, more=False) == slow
     assert sharing.done("fast", 0, now=1001.0)
     assert not sharing.done("slow", 0, now=1002.0), "it came before"
     assert not sharing.groups
     assert not any(sharing.holds.values())
+
+
+def test_at_the_end_a_fast_worker_takes_what_a_slow_one_would_have_for_long() -> None:
+    sharing = filled(12)
+    sharing.speeds.update(slow=100.0, fast=10_000.0)
+    numbers(sharing, "slow", more=True)
+    had = [piece.number for group in sharing.groups.values() for piece in group.pieces]
+    while sharing.waiting:
+        numbers(sharing, "fast", 1.0)
+        sharing.done("fast", sharing.names - 1, now=2.0)
+    assert numbers(sharing, "fast", 3.0, more=False) == had
+    assert numbers(sharing, "fast", 3.0, more=False) == [], "once more, and not again"
 
 
 def test_what_a_lost_worker_had_twice_is_not_given_a_third_time() -> None:
