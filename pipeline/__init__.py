@@ -189,7 +189,7 @@ if TYPE_CHECKING:
     )
     from pipeline.run import run
     from pipeline.stages.room import Memory, memory_of
-    from pipeline.stages.waiting import known_costs, model_of, waiting
+    from pipeline.stages.waiting import known_costs, machines_of, model_of, waiting
     from pipeline.states import OF_RUNS, State
     from pipeline.tasks import (
         NOT_BLANK,
@@ -328,7 +328,7 @@ _LATER = {
     "pipeline.review.seen": "job_of",
     "pipeline.run": "run",
     "pipeline.stages.room": "Memory memory_of",
-    "pipeline.stages.waiting": "known_costs model_of waiting",
+    "pipeline.stages.waiting": "known_costs machines_of model_of waiting",
     "pipeline.states": "OF_RUNS State",
     "pipeline.tasks": (
         "NOT_BLANK TASKS AskSettings BatchSettings ClassifySettings ExtractSettings Field Key Label Line "

@@ -13,6 +13,7 @@ import pipeline
 from jobs.cli.describe import duration, size_of
 from jobs.cli.options import JsonOption, SomeJobsArgument, WorkspaceOption
 from jobs.cli.output import counted, print_json, say
+from jobs.cluster.seen import Seen, see
 from jobs.errors import ConfigError, ExitCode, Problem
 from jobs.load import shown
 from jobs.nights.ahead import Ahead, look_ahead
@@ -33,6 +34,7 @@ class Planned:
     ways: Sequence[Remedy] = ()
     held: Sequence[pipeline.Held] = ()
     after: str | None = None
+    cluster: Seen | None = None
 
 
 def plan(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
@@ -75,17 +77,23 @@ def plan_all(place: Workspace, names: Sequence[str], now: datetime) -> list[Plan
     keeping = {each.job: set[str]() for _, each in loaded.values() if each.keeps}
     costs, register, met = pipeline.AllCosts(), pipeline.Register(), pipeline.MetFiles(keeping)
     known = {each.job: each.unread for each in pipeline.status(make_site(place), register, costs, met)}
+    seen = dict[str, Seen]()
     for name, (job, run) in loaded.items():
+        machines = pipeline.machines_of(run, costs)
+        if run.cluster and run.cluster.scheduler not in seen:
+            seen[run.cluster.scheduler] = see(run.cluster, machines)
+        cluster = seen[run.cluster.scheduler] if run.cluster else None
+        machines = cluster.machines if cluster else machines
         scan = pipeline.set_aside(pipeline.scan(run.input), known.get(run.job, {}), run.site.max_document_bytes)
         files = pipeline.waiting(scan, met.jobs.get(run.job, ()))
-        ahead = look_ahead(job.config, files, pipeline.known_costs(run, costs, register), now)
+        ahead = look_ahead(job.config, files, pipeline.known_costs(run, costs, register), now, machines)
         its = costs.jobs.get(run.job, pipeline.JobCosts())
         try:
             memory: pipeline.Memory | str = pipeline.memory_of(run)
             ways = tuple(remedies(run, ahead, its, register))
         except pipeline.ModelRefusedError as error:
             memory, ways = str(error), ()
-        planned[name] = Planned(job.name, (), ahead, memory, ways, its.held, job.config.after)
+        planned[name] = Planned(job.name, (), ahead, memory, ways, its.held, job.config.after, cluster)
     return [planned[name] for name in names]
 
 
@@ -116,6 +124,7 @@ def _to_json(one: Planned, beside: Sequence[str]) -> dict[str, Any]:
         "until": ahead.until,
         "forecast": None if told is None else _forecast(ahead, told),
         "memory": one.memory,
+        "cluster": one.cluster,
         "remedies": one.ways,
         "beside": beside,
         "earlier": errors and {"forecasts": len(one.held), "documents_error": errors[0], "seconds_error": errors[1]},
@@ -164,6 +173,9 @@ def _print(one: Planned, beside: Sequence[str]) -> None:
     elif ahead.files:
         say("  expected  nothing is known yet: the log has no run of this job with this model. After the first it is")
     _print_memory(one.memory)
+    if one.cluster:
+        said = f"; {one_line(one.cluster.problem)}" if one.cluster.problem else ""
+        say(f"  cluster   {counted(one.cluster.machines, 'machine')} by {one.cluster.address}{said}")
     for way in one.ways:
         say(f"  would do  {one_line(way.sentence)}")
     if beside:

@@ -175,7 +175,8 @@ def _job(path: Path, loaded: tuple[LoadedJob, pipeline.RunPlan] | ConfigError | 
 def _forecast(job: LoadedJob, plan: pipeline.RunPlan, scan: pipeline.Scan, log: _Log) -> dict[str, Any] | None:
     """What `cloister plan` says of what waits, in short; None where nothing waits, or nothing is known."""
     files = pipeline.waiting(scan, log.met.jobs.get(plan.job, ()))
-    ahead = look_ahead(job.config, files, pipeline.known_costs(plan, log.costs, log.register), datetime.now(UTC))
+    known, machines = pipeline.known_costs(plan, log.costs, log.register), pipeline.machines_of(plan, log.costs)
+    ahead = look_ahead(job.config, files, known, datetime.now(UTC), machines)
     if not files or ahead.outlook is None:
         return None
     told = {

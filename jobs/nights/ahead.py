@@ -20,6 +20,7 @@ class Ahead:
 
     `files`: the files that wait, in their order. `start` and `until`: of the next run. `known`: what it rests on, with
     the number of threads of the runs that it is of; None where nothing is known, and then `outlook` is None, too.
+    `machines`: that work on them at a time.
     """
 
     files: Sequence[pipeline.File]
@@ -27,6 +28,7 @@ class Ahead:
     until: datetime | None
     known: tuple[int, pipeline.Costs] | None
     outlook: pipeline.Outlook | None
+    machines: int = 1
 
     @property
     def bytes(self) -> int:
@@ -47,12 +49,16 @@ class Ahead:
 
 
 def look_ahead(
-    config: JobConfig, files: Sequence[pipeline.File], known: tuple[int, pipeline.Costs] | None, now: datetime
+    config: JobConfig,
+    files: Sequence[pipeline.File],
+    known: tuple[int, pipeline.Costs] | None,
+    now: datetime,
+    machines: int = 1,
 ) -> Ahead:
-    """What is ahead of a job for which `files` wait, by what is known of others."""
+    """What is ahead of a job for which `files` wait, on so many machines, by what is known of others."""
     start, until = next(runs_to_come(config, now))
-    outlook = pipeline.outlook(files, known[1], spans(config, now)) if known else None
-    return Ahead(files, start, until, known, outlook)
+    outlook = pipeline.outlook(files, known[1], spans(config, now), machines=machines) if known else None
+    return Ahead(files, start, until, known, outlook, machines)
 
 
 def runs_to_come(config: JobConfig, now: datetime) -> Iterator[tuple[datetime, datetime | None]]:

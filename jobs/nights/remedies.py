@@ -39,17 +39,16 @@ def remedies(
     yield from _threads(ahead, its, pipeline.model_of(plan, register), left)
     yield from _models(plan, ahead, its, register)
     if told.slowest and 0 < left >= told.slowest[1].seconds:
-        machines = math.ceil(told.seconds / left)
-        yield Remedy(
-            "machines", f"{machines} machines like this one, each with its share of the documents", measured=True
-        )
+        machines = math.ceil(told.seconds * ahead.machines / left)
+        like = "machines like this one" if plan.cluster is None else f"workers instead of {ahead.machines}"
+        yield Remedy("machines", f"{machines} {like}, each with its share of the documents", measured=True)
 
 
 def _fits(ahead: Ahead, costs: pipeline.Costs) -> datetime | None:
     """When all would be done at these costs, if that is before the window ends."""
     assert ahead.until is not None
     span = pipeline.Span(ahead.start.timestamp(), ahead.until.timestamp())
-    at = pipeline.outlook(ahead.files, costs, [span]).done_at
+    at = pipeline.outlook(ahead.files, costs, [span], machines=ahead.machines).done_at
     return None if at is None else datetime.fromtimestamp(at, ahead.start.tzinfo)
 
 

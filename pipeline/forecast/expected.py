@@ -29,9 +29,10 @@ class Expected(NamedTuple):
 class Estimator:
     """Expects of a file what files of the same extension and size were for each of their bytes. They count as far as
     they are many: what files of the extension were counts like one file more, and all files of the job like one of the
-    extension."""
+    extension. `machines` work on files at a time, each as fast as those of earlier runs."""
 
     costs: Costs
+    machines: int = 1
     _extensions: dict[str, Sum] = field(default_factory=dict, init=False)
     _all: Sum = field(default_factory=Sum, init=False)
 
@@ -41,7 +42,7 @@ class Estimator:
             self._all.add(its)
         runs = self.costs.runs[-_LATELY:]
         said = sum(run.said for run in runs)
-        self._stretch = sum(run.worked for run in runs) / said if said else 1.0
+        self._stretch = (sum(run.worked_by_each for run in runs) / said if said else 1.0) / self.machines
 
     @property
     def ready_seconds(self) -> float:

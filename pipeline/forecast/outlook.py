@@ -46,14 +46,16 @@ class Outlook:
     slowest: tuple[File, Expected] | None = None
 
 
-def outlook(files: Sequence[File], costs: Costs, spans: Iterable[Span], ready: float | None = None) -> Outlook:
+def outlook(
+    files: Sequence[File], costs: Costs, spans: Iterable[Span], ready: float | None = None, machines: int = 1
+) -> Outlook:
     """Lay files, in their order, into the runs to come. Each run takes documents until the next is not expected to be
     done by the end of its window. `ready`: the seconds before the first one, if they are known better than by earlier
-    runs."""
-    estimator = Estimator(costs)
+    runs; `machines`: that work on them at a time."""
+    estimator = Estimator(costs, machines)
     ready = estimator.ready_seconds if ready is None else ready
     expected = estimator.expect_all(files)
-    nights, done_at, stuck = _nights(expected, spans, ready, _Longest(costs))
+    nights, done_at, stuck = _nights(expected, spans, ready, _Longest(costs, machines))
     first = expected[: nights[0]] if nights else []
     slowest = max(range(len(files)), key=lambda n: expected[n].seconds, default=None)
     return Outlook(
@@ -75,14 +77,15 @@ class _Longest:
     """The time a run thinks that its first document will take: it counts on a high rate (Pace), not on the mean, and
     begins a document of a length of which nothing is known."""
 
-    def __init__(self, costs: Costs) -> None:
-        self._pace = Pace((run.tokens, run.worked) for run in costs.runs)
+    def __init__(self, costs: Costs, machines: int) -> None:
+        self._pace = Pace((run.tokens, run.worked_by_each) for run in costs.runs)
+        self._machines = machines
 
     def __call__(self, each: Expected) -> float:
         tokens = round(each.tokens)
         if tokens and not self._pace.knows(tokens):
             return 0.0
-        return max(each.seconds, self._pace.expected(tokens) if tokens else 0.0)
+        return max(each.seconds * self._machines, self._pace.expected(tokens) if tokens else 0.0)
 
 
 def _nights(

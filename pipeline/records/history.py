@@ -85,7 +85,8 @@ class History:
     `review_key`: the key that signs such requests now; None while there is none.
     `reports`: night -> the last report of this job, of the last nights; `unreported`: night -> the parts of this job of
     which none tells. `unmoved`: reports (of every job) that may not be in place.
-    `took`: tokens and seconds of the last runs of this job with these settings; `ours`: its last run had them.
+    `took`: tokens of the last runs of this job with these settings, and the seconds of all machines; `ours`: its last
+    run had them.
     `rerun`: how the last rerun of this job began, whatever its settings, if it did not come to its end.
     `costs`: what documents of this job took, whatever the settings.
     """
@@ -187,7 +188,8 @@ class History:
 
     def _take_end(self, entry: RunFinished) -> None:
         if entry.job == self.job and self.ours and entry.tokens:
-            self.took = [*self.took, (entry.tokens, entry.seconds - (entry.ready_seconds or 0.0))][-_RUNS:]
+            worked = entry.seconds - (entry.ready_seconds or 0.0)
+            self.took = [*self.took, (entry.tokens, worked * self.costs.hands)][-_RUNS:]
         if self.rerun and self.rerun.run == entry.run and entry.how == "finished":
             self.rerun = None
 

@@ -73,15 +73,15 @@ def look_ahead(opened: Opened, found: Found, window: Window) -> Ahead:
     known = opened.history.costs.of(opened.model_sha256, engine.threads())
     if known is None or not found.sources:
         return Ahead(begun, [*accumulate(float(max(source.size, 1)) for source in found.sources)], timer=timer)
-    met, estimator = _met(opened.plan, opened.history), Estimator(known[1])
+    machines = opened.history.costs.hands if opened.plan.cluster else 1
+    met, estimator = _met(opened.plan, opened.history), Estimator(known[1], machines)
     files = [File(source.path, source.size) for source in found.sources]
     new = [file for file in files if shown(file.path) not in met]
     work = [0.0 if shown(file.path) in met else estimator.expect(file).seconds for file in files]
     ends = [end.timestamp() for end in (window.until, window.share_until) if end is not None]
     end = min(ends, default=math.inf)
-    ahead = Ahead(
-        begun, [*accumulate(work)], outlook(new, known[1], [Span(window.clock() - (timer() - begun), end)]), timer
-    )
+    span = Span(window.clock() - (timer() - begun), end)
+    ahead = Ahead(begun, [*accumulate(work)], outlook(new, known[1], [span], machines=machines), timer)
     if forecast := ahead.forecast:
         whole, seconds = round(ahead.outlook.documents) if ahead.outlook else 0, round(forecast.seconds)
         opened.observer.note("expected", documents=forecast.documents, of=whole, seconds=seconds)

@@ -32,6 +32,13 @@ def known_costs(plan: RunPlan, costs: AllCosts, register: Register) -> tuple[int
     return its.of(model_of(plan, register), _threads()) if its else None
 
 
+def machines_of(plan: RunPlan, costs: AllCosts) -> int:
+    """The machines that a run of the job would have, as far as the log knows: on a cluster, those that its last run
+    had."""
+    its = costs.jobs.get(plan.job)
+    return its.hands if its and plan.cluster else 1
+
+
 def _threads() -> int:
     """The threads that a run would have; 0 where the environment asks for what the machine does not have."""
     try:

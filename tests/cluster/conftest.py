@@ -8,6 +8,7 @@ import pytest
 
 from pipeline import RunPlan, Site
 from tests.cluster.processes import Machines, machines
+from tests.jobs.conftest import cloister, place, ready  # noqa: F401
 from tests.pipeline.conftest import make_plan, make_site
 
 

@@ -39,6 +39,7 @@ class JobCosts:
     last: Machine = ("", 0)  # that made a row
     said: float = 0.0  # by the rows of the run
     tokens: int = 0  # of them
+    makers: set[str] = field(default_factory=set)  # the workers that made them; "" is the machine of the log
     brought: dict[str, Sum] = field(default_factory=dict)  # container -> what came out of it; its own row comes last
 
     def take(self, entry: Record) -> None:
@@ -48,6 +49,7 @@ class JobCosts:
                 self._take_row(entry)
             case RunStarted():
                 self.said, self.tokens, self.brought, self.last = 0.0, 0, {}, ("", 0)
+                self.makers = set()
             case RunFinished():
                 self._take_end(entry)
 
@@ -56,6 +58,8 @@ class JobCosts:
         seconds = tokens * _PER_TOKEN if entry.seconds is None else entry.seconds
         self.said += seconds
         self.tokens += tokens
+        if tokens:
+            self.makers.add(entry.worker.worker if entry.worker else "")
         self.last = (entry.model_sha256, int(entry.engine.get("threads", 0)))
         its = Sum(1.0, float(entry.size), 1.0, float(tokens), seconds)
         its.add(self.brought.pop(entry.document or "", Sum()))
@@ -69,11 +73,16 @@ class JobCosts:
         if self.said > 0 and self.last in self.machines:
             ready = min(entry.ready_seconds or 0.0, entry.seconds)
             costs = self.machines[self.last]
-            costs.runs = [*costs.runs, Ran(ready, entry.seconds - ready, self.said, self.tokens)][-_RUNS:]
+            costs.runs = [*costs.runs, Ran(ready, entry.seconds - ready, self.said, self.tokens, self.hands)][-_RUNS:]
         if entry.forecast is not None and not entry.interrupted:
             done = entry.seen - entry.counts[State.IGNORED] - entry.counts[State.PENDING]
             held = Held(entry.forecast.documents, done, entry.forecast.seconds, entry.seconds)
             self.held = [*self.held, held][-_RUNS:]
+
+    @property
+    def hands(self) -> int:
+        """The machines that made the rows of the last run."""
+        return len(self.makers) or 1
 
     def _of(self, machine: Machine) -> Costs:
         costs = self.machines.pop(machine, None) or Costs()
@@ -96,7 +105,7 @@ class JobCosts:
         ]
         brought = [[container, *astuple(its)] for container, its in self.brought.items()]
         run = {"last": self.last, "said": self.said, "tokens": self.tokens, "brought": brought}
-        return {"machines": machines, "held": self.held, **run}
+        return {"machines": machines, "held": self.held, "makers": sorted(self.makers), **run}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "JobCosts":
@@ -107,6 +116,7 @@ class JobCosts:
             (plain["last"][0], plain["last"][1]),
             plain["said"],
             plain["tokens"],
+            set(plain["makers"]),
             {container: Sum(*its) for container, *its in plain["brought"]},
         )
 

@@ -50,17 +50,24 @@ class Sum:
 
 class Ran(NamedTuple):
     """How a run used its time: the seconds until its documents had their turn, those it worked on them, and the sum of
-    what its documents say they took, which is more where they are read side by side; and their tokens."""
+    what its documents say they took, which is more where they are read side by side; their tokens, and the machines
+    that made its rows."""
 
     ready: float
     worked: float
     said: float
     tokens: int
+    machines: int = 1
+
+    @property
+    def worked_by_each(self) -> float:
+        """The seconds that its machines worked, added up."""
+        return self.worked * self.machines
 
 
 @dataclass
 class Costs:
-    """The costs of documents on one machine: sums by kind of file, and how its runs used their time."""
+    """The costs of documents on machines of one kind: sums by kind of file, and how its runs used their time."""
 
     kinds: dict[Kind, Sum] = field(default_factory=dict)
     runs: list[Ran] = field(default_factory=list)

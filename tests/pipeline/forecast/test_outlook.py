@@ -41,6 +41,16 @@ def test_a_run_takes_time_before_its_first_document_and_reads_documents_side_by_
     assert told.done_at is None
 
 
+def test_machines_share_the_work_of_all_and_each_document_is_one_s() -> None:
+    four = outlook(FILES, costs(), [Span(0, math.inf)], machines=4)
+    assert four.seconds == pytest.approx(10 * HOUR / 4)
+    by_two = costs()
+    by_two.runs = [Ran(0.0, ran.worked / 2, ran.said, ran.tokens, machines=2) for ran in by_two.runs]
+    assert outlook(FILES, by_two, [Span(0, math.inf)], machines=4).seconds == pytest.approx(four.seconds)
+    assert outlook(FILES, by_two, [Span(0, math.inf)]).seconds == pytest.approx(10 * HOUR), "as on one machine"
+    assert outlook(FILES, costs(), [Span(0, HOUR / 2)] * 9, machines=4).blocking, "no window holds a document"
+
+
 def test_without_a_window_all_is_done_in_one_run() -> None:
     told = outlook(FILES, costs(), [Span(0, math.inf)])
     assert (round(told.tonight, 6), told.done_at) == (10, pytest.approx(10 * HOUR))

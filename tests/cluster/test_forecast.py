@@ -1,0 +1,57 @@
+"""What a cluster's runs took is a guide to those on other numbers of machines, and `cloister plan` counts with them."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import engine
+from jobs.cluster.seen import see
+from pipeline import RunPlan, run
+from pipeline.records.costs.jobs import AllCosts
+from pipeline.records.entries import fold, read_entries
+from tests.cluster.processes import Machines, machines
+from tests.cluster.test_night import fill
+from tests.jobs.conftest import SORT, Cloister, Place
+from tests.pipeline.conftest import Witness
+
+
+def test_what_a_run_took_is_held_with_the_machines_that_made_its_rows(two: Machines, plan: RunPlan) -> None:
+    fill(plan.input.folder)
+    run(replace(plan, cluster=two.cluster), observer=Witness())
+    costs = fold(read_entries(plan.site), AllCosts()).jobs[plan.job]
+    known = costs.of(plan.model.sha256, engine.threads()) or costs.of(plan.model.sha256, 1)
+    assert known
+    (ran,) = known[1].runs
+    assert ran.machines == costs.hands
+    assert costs.makers <= {"one", "two"}
+    assert ran.worked_by_each == ran.machines * ran.worked
+
+
+def test_who_is_ready_is_counted(two: Machines) -> None:
+    assert (see(two.cluster, 7).machines, see(two.cluster, 7).problem) == (2, None)
+
+
+def test_where_nobody_answers_those_of_the_last_run_are_counted(two: Machines) -> None:
+    seen = see(replace(two.cluster, scheduler="tls://127.0.0.1:1"), 7)
+    assert seen.machines == 7
+    assert "no scheduler answers there" in str(seen.problem)
+    assert "as many as in the last run are counted" in str(seen.problem)
+
+
+def test_without_a_worker_this_machine_is_counted(tmp_path: Path) -> None:
+    with machines(tmp_path / "cluster") as found:
+        seen = see(found.cluster, 7)
+    assert (seen.machines, seen.problem) == (
+        1,
+        "no worker is ready (none is listed): this machine would work alone",
+    )
+
+
+def test_a_plan_says_with_how_many_it_counts(two: Machines, ready: Place, cloister: Cloister) -> None:
+    ready.job("sort", SORT)
+    shutil.copytree(two.head.parent, ready.root / "keys" / "cluster")
+    with (ready.root / "site.yaml").open("a") as site:
+        site.write(f'\ncluster: {{scheduler: "{two.address}"}}\n')
+    assert f"  cluster   2 machines by {two.address}\n" in cloister("plan").out
+    told = cloister("plan", "--json").json["jobs"][0]["cluster"]
+    assert told == {"address": two.address, "machines": 2, "problem": None}
