@@ -21,11 +21,13 @@ UNITS = sorted(path for path in CONFIGS.iterdir() if path.suffix != ".conf")  # 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
 def test_the_commands_exist(unit: Path) -> None:
     app = typer.main.get_command(make_app())
-    lines = [line for line in unit.read_text().splitlines() if line.startswith("ExecStart=")]
+    text = unit.read_text().replace("\\\n", "")
+    lines = [line for line in text.splitlines() if line.startswith("ExecStart=")]
     assert len(lines) == (unit.suffix == ".service")
     for line in lines:
         words = shlex.split(line.removeprefix("ExecStart="))
         command = app.commands[words[1]]  # type: ignore[attr-defined]
+        command = getattr(command, "commands", {}).get(words[2], command)
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= known
 
