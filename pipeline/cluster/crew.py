@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 from pipeline.cluster.calls import WORD, Calls
 from pipeline.cluster.commission import Commission
 from pipeline.cluster.errors import BadWorkerError, ClusterError, WorkerLostError, WorkerRefusedError
-from pipeline.cluster.identity import check_worker, own_identity, parse_identity, parse_readiness
+from pipeline.cluster.identity import check_memory, check_worker, own_identity, parse_identity, parse_readiness
 from pipeline.cluster.peers import Credential
 from pipeline.cluster.roster import GONE, JOINING, REFUSED, WORKING, Member, Roster
 from pipeline.text.visible import visible
@@ -193,6 +193,7 @@ class Crew:
         member.identity = parse_identity(await calls.call("look", 20.0))
         member.name = member.identity.worker
         check_worker(replace(self._own, clock=time.time()), member.identity)
+        check_memory(member.identity, sum(path.stat().st_size for path in self._files.values()))
         member.facts, member.isolation = parse_readiness(await self._accepted(calls))
 
     async def _accepted(self, calls: Calls) -> dict[str, Any]:

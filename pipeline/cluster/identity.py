@@ -114,6 +114,16 @@ def check_worker(own: Identity, other: Identity) -> None:
         )
 
 
+def check_memory(other: Identity, needed: int) -> None:
+    """WorkerRefusedError where the worker could never hold the `needed` bytes of the model."""
+    if 0 < other.memory < needed:
+        raise WorkerRefusedError(
+            f"it may take {other.memory / _GIB:.1f} GiB of memory, and the model alone has {needed / _GIB:.1f} GiB; "
+            "choose a smaller model, or let it have more (MemoryMax of its unit)"
+        )
+
+
+_GIB: Final = 2**30
 _SAME: Final = "install the same bundle on both"
 _FACTS: Final = {
     "version": "its cloister",

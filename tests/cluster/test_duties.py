@@ -4,16 +4,20 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import pipeline.cluster.duties
 from pipeline import RunPlan
+from pipeline.answer.models import Loaded
 from pipeline.cluster.commission import Commission, commission
 from pipeline.cluster.duties import Duties, ForgottenError
 from pipeline.cluster.errors import WorkerRefusedError
 from pipeline.cluster.place import Place
 from pipeline.cluster.wire import NAMELESS, format_works, parse_works
 from pipeline.document import Parsed
+from pipeline.errors import ModelRefusedError
 from pipeline.inbox.rows import Work
 from pipeline.parse import Options, StoppedError
 from pipeline.paths.digest import file_sha256
@@ -63,6 +67,26 @@ def test_no_run_takes_the_parsers_from_under_another_one(duties: Duties, told: l
         assert reads(duties, told[0]), "it is older, but worked on"
     with pytest.raises(ForgottenError):
         reads(duties, told[1])
+
+
+def test_what_is_held_for_others_makes_room_for_a_model(
+    duties: Duties, told: list[Commission], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = pipeline.cluster.duties.load_model
+
+    def too_little(*arguments: Any) -> Loaded:
+        if duties._accepted:
+            raise ModelRefusedError("it needs more memory than is free")
+        return load(*arguments)
+
+    duties.accept(told[0])
+    monkeypatch.setattr(pipeline.cluster.duties, "load_model", too_little)
+    with duties._by(told[0].digest), pytest.raises(WorkerRefusedError, match="more memory than is free"):
+        duties.accept(told[1])
+    duties.accept(told[1])
+    assert reads(duties, told[1])
+    with pytest.raises(ForgottenError):
+        reads(duties, told[0])
 
 
 def test_what_is_computed_ends_with_the_worker(duties: Duties, told: list[Commission]) -> None:

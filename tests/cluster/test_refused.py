@@ -15,7 +15,7 @@ from pipeline import RunPlan, run
 from pipeline.cluster.authority import issue_credential, make_credentials
 from pipeline.cluster.calls import Calls
 from pipeline.cluster.errors import BadWorkerError, ClusterError, WorkerLostError, WorkerRefusedError
-from pipeline.cluster.identity import Identity, check_worker, own_identity, parse_identity
+from pipeline.cluster.identity import Identity, check_memory, check_worker, own_identity, parse_identity
 from pipeline.cluster.peers import HEAD_ROLE, WORKER_ROLE, read_credential
 from pipeline.cluster.serving import run_scheduler
 from pipeline.plan import Cluster
@@ -47,6 +47,13 @@ def test_a_worker_that_would_compute_otherwise(changes: dict[str, object], said:
 
 def test_a_worker_on_another_kind_of_cpu_is_welcome() -> None:
     check_worker(OWN, replace(OWN, cpu="another", isa="portable", threads=64, host="far", clock=OWN.clock + 100))
+
+
+def test_a_worker_that_could_never_hold_the_model() -> None:
+    with pytest.raises(WorkerRefusedError, match=r"it may take 2.0 GiB of memory, and the model alone has 8.0 GiB;"):
+        check_memory(replace(OWN, memory=2 << 30), 8 << 30)
+    check_memory(replace(OWN, memory=9 << 30), 8 << 30)
+    check_memory(replace(OWN, memory=0), 8 << 30)  # what it has is not known
 
 
 @pytest.mark.parametrize("wrong", [{}, {"protocol": "1"}, {"threads": True}, {"software": []}, {"worker": None}])
