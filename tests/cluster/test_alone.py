@@ -13,7 +13,8 @@ try:
     code = main()
 except SystemExit as end:
     code = end.code
-print("loaded:", *sorted({"dask", "distributed", "tornado", "msgpack", "pipeline.cluster.crew"} & set(sys.modules)))
+dask = ("dask", "distributed", "tornado", "msgpack", "pipeline.cluster.crew")
+print("loaded:", *(name for name in dask if sys.modules.get(name)))  # None stands for what may never be loaded
 sys.exit(code)
 """
 
