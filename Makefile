@@ -7,7 +7,7 @@
 # make test-amx  the engine's kernels on AMX, emulated where the processor has none but AVX-512 VBMI
 # make screenshots  the pictures of README.md, of the demo in Chromium
 # make silent the whole suite without a route and under a tracer: it ends well if nothing reached for a network
-# make torture  1,500 kills, failing and full disks, 10,000 tamperings, 100,000 hostile exports, 1,000 results made again, 1,000 simulated nights, 1,000 hostile pages, a bundle of this repository: an hour or more
+# make torture  1,500 kills, failing and full disks, 10,000 tamperings, 100,000 hostile exports, 1,000 results made again, 1,000 faults of clusters, 1,000 simulated nights, 1,000 hostile pages, a bundle of this repository: an hour or more
 
 PYTHON ?= python3
 DEMO := demo
@@ -119,6 +119,8 @@ torture: $(VENV)/.test $(GGUF)
 	$(BIN)/python -m tests.faults.tamper --count 10000
 	$(BIN)/python -m tests.faults.exports --count 100000
 	$(BIN)/python -m tests.faults.replay --results 1000
+	$(BIN)/python -m tests.faults.cluster
+	$(BIN)/python -m tests.cluster.simulation
 	$(BIN)/python -m tests.nights.test_simulated --nights 1000
 	$(BIN)/python -m tests.jobs.nights.test_zones
 	$(BIN)/python -m tests.console.every_document

@@ -1,14 +1,14 @@
 """Four workers in networks of their own, each with its share of a CPU, against one of them alone; and the head's CPU.
 
-    python -m tests.benchmarks.bench_cluster [--share 0.4] [--copies 3] [--small 3000]
+    python -m tests.benchmarks.bench_cluster [--share 0.4] [--contracts 200] [--letters 4000] [--small 3000]
 
-Needs root (it makes network namespaces and cgroups), CLOISTER_MODEL, and for contracts CLOISTER_DATA; without these
-the documents of the demo are taken. Alternates the night of one worker and that of four, and prints the ratio to four
-times one. The head's share is its CPU time between two nights of small documents, one with twice as many.
+Needs root (it makes network namespaces and cgroups), CLOISTER_MODEL, and for contracts CLOISTER_DATA.
 """
 
 import argparse
+import itertools
 import os
+import random
 import shutil
 import statistics
 import subprocess
@@ -95,16 +95,24 @@ def run(arguments: list[str]) -> tuple[float, float]:
     return time.monotonic() - began, used.ru_utime + used.ru_stime
 
 
-def contracts(copies: int) -> list[tuple[str, bytes]]:
-    """Real contracts, each several times with another first line; or the documents of the demo."""
-    data = os.environ.get("CLOISTER_DATA")
-    folder = Path(data, "extraction/cuad") if data else ROOT / "tests/corpus/demo" / JOB
-    texts = [path for path in sorted(folder.rglob("*")) if path.suffix in (".txt", ".md")]
-    return [
-        (f"{copy}-{path.name}", f"Copy {copy}\n".encode() + path.read_bytes())
-        for copy in range(copies)
-        for path in texts
-    ]
+def contracts(count: int) -> list[tuple[str, bytes]]:
+    """Real contracts, in an order by chance that is always the same; none without CLOISTER_DATA."""
+    folder = Path(os.environ.get("CLOISTER_DATA", "/nowhere"), "extraction/cuad/txt")
+    paths = [path for path in sorted(folder.rglob("*.txt")) if path.stat().st_size > 1000]
+    random.Random(1).shuffle(paths)
+    return copies(paths, count)
+
+
+def letters(count: int) -> list[tuple[str, bytes]]:
+    """The letters of the demo that are text."""
+    paths = sorted((ROOT / "tests/corpus/demo" / JOB).rglob("*"))
+    return copies([path for path in paths if path.suffix in (".txt", ".md")], count)
+
+
+def copies(paths: list[Path], count: int) -> list[tuple[str, bytes]]:
+    """So many documents out of these, each several times with another last line, so that none is a duplicate."""
+    chosen = itertools.islice(itertools.cycle(paths), count)
+    return [(f"{n:05}.txt", path.read_bytes() + f"\nCopy {n}\n".encode()) for n, path in enumerate(chosen)]
 
 
 def small(count: int) -> list[tuple[str, bytes]]:
@@ -117,6 +125,7 @@ def small(count: int) -> list[tuple[str, bytes]]:
 def night(folder: Path, documents: list[tuple[str, bytes]], found: Machines) -> tuple[float, float]:
     """Seconds from the first worker's being ready to the end, and CPU seconds of the head, of a night."""
     place = workspace(folder, documents)
+    shutil.copytree(found.head.parent, place / "keys" / "cluster", dirs_exist_ok=True)
     took = run(["run", JOB, "--cluster", found.address, "--workspace", str(place)])
     shutil.rmtree(place)
     return took
@@ -128,32 +137,51 @@ def start(found: Machines, names: tuple[str, ...], groups: dict[str, Path]) -> N
         found.start_worker(name, within=["ip", "netns", "exec", name, "sh", "-c", inside, "sh"])
 
 
-def measure(share: float, copies: int, count: int, rounds: int) -> None:
+def rate(found: Machines, folder: Path, documents: list[tuple[str, bytes]], workers: int) -> float:
+    """Bytes a second that a cluster does, without what a night takes that has next to nothing to do."""
+    night(folder / "warm", documents[:workers], found)
+    base, _ = night(folder / "few", documents[:workers], found)
+    took, _ = night(folder / "all", documents, found)
+    return sum(len(body) for _, body in documents[workers:]) / (took - base)
+
+
+def compare(folder: Path, groups: dict[str, Path], documents: list[tuple[str, bytes]], rounds: int, what: str) -> None:
+    """Print what four workers do of four times one, which gets a quarter of the documents: nights of one length."""
+    per = dict[int, list[float]]()
+    for _ in range(rounds):
+        for workers in (1, 4):
+            some = documents if workers == 4 else documents[::4]
+            with machines(folder / "cluster", host=HOST) as found:
+                start(found, NAMES[:workers], groups)
+                per.setdefault(workers, []).append(rate(found, folder, some, workers))
+            shutil.rmtree(folder / "cluster")
+            print(f"  {what}, {workers}: {per[workers][-1] / 1000:.1f} kB/s", flush=True)
+    one, four = (statistics.median(per[workers]) for workers in (1, 4))
+    print(f"{len(documents)} {what}: four workers have {four / (4 * one):.3f} of four times one (bar 0.9)", flush=True)
+
+
+def head(folder: Path, groups: dict[str, Path], count: int) -> None:
+    """Print the CPU time of the head for a document: between two nights, one with twice as many."""
+    with machines(folder / "cluster", host=HOST) as found:
+        start(found, NAMES, groups)
+        night(folder / "warm", small(5), found)
+        (_, less), (_, more) = (night(folder / "head", small(count * k), found) for k in (1, 2))
+    each = (more - less) / count
+    share = f"{100 * each:.1%} of a core at 100 a second (bar 10%)"
+    print(f"the head takes {1000 * each:.2f} ms of CPU a document: {share}")
+
+
+def measure(asked: argparse.Namespace) -> None:
     """Print the figures."""
     folder = scratch("bench-cluster")
     with ExitStack() as held:
         held.enter_context(networks())
-        groups = held.enter_context(shares(share))
-        documents, per = contracts(copies), dict[int, list[float]]()
-        for turn in range(rounds):
-            for workers in (1, 4):
-                with machines(folder / "cluster", host=HOST) as found:
-                    start(found, NAMES[:workers], groups)
-                    night(folder / "warm", documents[:5], found)
-                    base, _ = night(folder / "few", documents[:workers], found)
-                    took, _ = night(folder / f"{turn}-{workers}", documents, found)
-                    per.setdefault(workers, []).append((len(documents) - workers) / (took - base))
-                shutil.rmtree(folder / "cluster")
-        one, four = (statistics.median(per[workers]) for workers in (1, 4))
-        print(f"{len(documents)} documents; {share:.0%} of a CPU each: one worker {one:.2f}/s, four {four:.2f}/s")
-        print(f"four workers have {four / (4 * one):.3f} of four times one (bar 0.9)")
-        with machines(folder / "cluster", host=HOST) as found:
-            start(found, NAMES, groups)
-            night(folder / "warm", small(5), found)
-            (_, less), (took, more) = (night(folder / "head", small(count * k), found) for k in (1, 2))
-        each = (more - less) / count
-        share = f"{100 * each:.1%} of a core at 100 a second (bar 10%)"
-        print(f"the head takes {1000 * each:.2f} ms of CPU a document: {share}")
+        groups = held.enter_context(shares(asked.share))
+        print(f"each worker has {asked.share:.0%} of a CPU")
+        if documents := contracts(asked.contracts):
+            compare(folder, groups, documents, asked.rounds, "contracts")
+        compare(folder, groups, letters(asked.letters), asked.rounds, "letters")
+        head(folder, groups, asked.small)
     shutil.rmtree(folder)
 
 
@@ -161,14 +189,15 @@ def main() -> None:
     """Measure in a network namespace of its own."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--share", type=float, default=0.4)
-    parser.add_argument("--copies", type=int, default=3)
+    parser.add_argument("--contracts", type=int, default=200, help="for four workers")
+    parser.add_argument("--letters", type=int, default=4000, help="for four workers")
     parser.add_argument("--small", type=int, default=3000)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=2)
     asked = parser.parse_args()
     if not os.environ.get(INSIDE):
         command = ["unshare", "--net", "--mount", sys.executable, "-m", "tests.benchmarks.bench_cluster", *sys.argv[1:]]
         os.execvpe(command[0], command, {**os.environ, INSIDE: "1"})
-    measure(asked.share, asked.copies, asked.small, asked.rounds)
+    measure(asked)
 
 
 if __name__ == "__main__":
