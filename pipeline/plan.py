@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from threading import Thread
 
@@ -207,7 +208,7 @@ class RunPlan:
         """Whether documents stay in the input folder when they are done."""
         return self.input.afterwards == "keep"
 
-    @property
+    @cached_property
     def input_folder(self) -> str:
         """Where inputs really lie: below the workspace as a relative path, so that it can be moved, else absolute."""
         folder, root = self.input.folder.resolve(), self.site.root.resolve()

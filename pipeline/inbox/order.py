@@ -114,14 +114,19 @@ class Node:
     within: Mapping[str, str] = field(default_factory=dict)
     outcome: Future[Outcome] | None = None
     room: Room | None = None
+    _weight: int | None = field(default=None, init=False)
 
     def weight(self) -> int:
         """Bytes that it may take in memory: of its file, or of its text once that is known."""
+        if self._weight is not None:
+            return self._weight
         if self.outcome is None or self.source is None:
             return 0
-        done = self.outcome.done() and self.outcome.exception() is None
-        item = self.outcome.result().item if done else None
-        return max(self.source.size, 4 * len(item.parsed.text)) if isinstance(item, Work) else self.source.size
+        if not self.outcome.done():
+            return self.source.size
+        item = None if self.outcome.exception() else self.outcome.result().item
+        self._weight = max(self.source.size, 4 * len(item.parsed.text) if isinstance(item, Work) else 0)
+        return self._weight
 
     def is_settled(self, outcome: Outcome) -> bool:
         """Whether the same would have come of it with exactly what is left for it now.

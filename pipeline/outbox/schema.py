@@ -4,6 +4,7 @@ import hashlib
 import secrets
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -76,12 +77,18 @@ def result_columns(row: Mapping[str, Any]) -> dict[str, Any]:
     the row; and where a row names its task, not what is null because it is a column of another one: so a row has the
     same columns whatever tasks there will be.
     """
-    names = {name: {column.name for column in kind.columns} for name, kind in TASKS.items()}
-    every = set().union(*names.values())
-    others = {name for name in every - names.get(row.get("task") or "", every) if row.get(name) is None}
+    others = {name for name in _columns_of_others(row.get("task") or "", tuple(TASKS)) if row.get(name) is None}
     if row.get("review") is None:
         others.add("review")
     return {name: value for name, value in row.items() if name not in _NO_RESULT and name not in others}
+
+
+@cache
+def _columns_of_others(task: str, tasks: tuple[str, ...]) -> frozenset[str]:
+    """The columns that only others of the tasks than this one have; none where it is none of them."""
+    names = {name: {column.name for column in TASKS[name].columns} for name in tasks}
+    every = frozenset[str]().union(*names.values())
+    return every - names.get(task, every)
 
 
 def result_sha256(row: Mapping[str, Any]) -> str:
