@@ -51,7 +51,8 @@ class Crew:
         begin: Callable[[threading.Thread], None] = threading.Thread.start,
     ) -> None:
         self.roster = Roster()
-        self.changed = threading.Condition()
+        lock = threading.RLock()
+        self.changed, self.room = threading.Condition(lock), threading.Condition(lock)  # room: to read a document
         self.told, self._files = told, files
         self._address, self._credential = address, credential
         self._own, self._notes = own_identity("head"), queue.SimpleQueue[tuple[str, dict[str, Any]]]()
@@ -270,6 +271,7 @@ class Crew:
                 self._worked = time.monotonic()
             member.state, member.why, member.since = state, why, time.time()
             self.changed.notify_all()
+            self.room.notify_all()
 
     async def _close(self) -> None:
         for task in list(self._tasks):

@@ -16,7 +16,7 @@ from pipeline.inbox.reading import Read, ReadHere, Scratch, Stop
 from pipeline.parse import Limits, Options, StoppedError
 
 _LOST: Final = 3  # workers that may be lost with a document before it is read here
-_LOOK_SECONDS: Final = 0.05
+_LOOK_SECONDS: Final = 0.5  # between two looks whether to stop, of each of those who wait
 _OTHERS, _PAGES = 10, 250  # times the limit of one reading that a worker may have a document, without OCR and with it
 _PART: Final = 1 << 30
 _OF_MACHINE: Final = {Failure.TIMEOUT, Failure.OUT_OF_MEMORY, Failure.CRASHED}
@@ -65,7 +65,7 @@ class ReadThere:
                 if stop() or self._closed or self._crew.closed:
                     raise StoppedError
                 if self._crew.roster.working():
-                    self._crew.changed.wait(_LOOK_SECONDS)
+                    self._crew.room.wait(_LOOK_SECONDS)
                 elif not self._crew.wait_for_some():
                     return None
             member.reads += 1
@@ -74,7 +74,7 @@ class ReadThere:
     def _give_back(self, member: Member) -> None:
         with self._crew.changed:
             member.reads -= 1
-            self._crew.changed.notify_all()
+            self._crew.room.notify()  # one: as many as wait would see to it one after another
 
     def _read(self, member: Member, document: int, name: str, options: Options, scratch: Scratch, stop: Stop) -> Read:
         told = {"commission": self._crew.told.digest, "name": name, "options": json.dumps(options.to_message())}
@@ -91,7 +91,10 @@ class ReadThere:
             scratch().truncate(min(written, most))
             raise failed
         parsed = parse_document(answer.get("parsed"), self._limits)
-        unpacked, out = _unpacked(answer, parsed, most), scratch()
+        unpacked = _unpacked(answer, parsed, most)
+        if not unpacked:
+            return parsed, None
+        out = scratch()
         out.write(unpacked)
         return parsed, out
 

@@ -20,6 +20,7 @@ AT_A_TIME: Final = 2
 PLACES: Final = 1 << 16
 """Documents that are under way or wait for one before them, at most: their rows are in the head's memory."""
 _MEMORY: Final = 0.5  # the weight of the newest group in what is known of a worker's speed
+_SHORT: Final = 0.25  # seconds of work that are not worth a message so soon after another one
 _PATIENCE: Final = 5.0  # seconds by which a group must be expected later than a second worker would need to have it
 _WORTH_WHILE, _WORTH_AT_THE_END = 3.0, 1.0  # and times the seconds in which that one computes it: others may be to come
 _HOPELESS, _WAITED = 10.0, 600.0  # a worker that has a group so many times longer, and so many seconds, has hung
@@ -77,6 +78,7 @@ class Sharing:
     groups: dict[int, Group] = field(default_factory=dict)
     speeds: dict[str, float] = field(default_factory=dict)
     ended: dict[str, float] = field(default_factory=dict)  # when each worker's last group came back
+    given: dict[str, float] = field(default_factory=dict)  # when each worker got its last group
     holds: Counter[str] = field(default_factory=Counter)  # how many groups each worker has
     characters: int = 0  # of what waits
     names: int = 0
@@ -93,6 +95,8 @@ class Sharing:
         """The group that a worker should have now, of `workers` in all; None for none. `more`: others will come."""
         if self.holds[worker] >= AT_A_TIME:
             return None
+        if more and self._is_little(worker) and now - self.given.get(worker, -_SHORT) < _SHORT:
+            return None
         if self.waiting and self.waiting[0].lost < _LOST:
             least = self.grouping.least if more else min(self.grouping.least, len(self.waiting) // (2 * workers))
             group = Group(self.names, tuple(self._taken(self._room(worker, workers, more=more), least)))
@@ -102,9 +106,13 @@ class Sharing:
             group = again
         else:
             return None
-        group.to[worker] = now
+        group.to[worker] = self.given[worker] = now
         self.holds[worker] += 1
         return group
+
+    def _is_little(self, worker: str) -> bool:
+        """Whether what waits is computed at once."""
+        return 0 < self.characters < _SHORT * self.speeds.get(worker, 0.0)
 
     def is_enough(self) -> bool:
         """Whether what waits is a group for a worker that has nothing."""

@@ -49,7 +49,7 @@ class Reader:
             written = os.fstat(files[0].fileno()).st_size if files else 0
             return Outcome(failed(arrival, error), written=written)
         work = Work(arrival, parsed, time.perf_counter() - begun)
-        return Outcome(work, file if parsed.members else None, os.fstat(file.fileno()).st_size)
+        return Outcome(work, file if parsed.members else None, os.fstat(file.fileno()).st_size if file else 0)
 
     def close(self) -> None:
         """End what is being read: nobody asks for it any more."""

@@ -11,8 +11,8 @@ from pipeline.parse import Options, PageReader, ParserPool
 Scratch = Callable[[], IO[bytes]]
 """Makes a file without a name for what is unpacked."""
 Stop = Callable[[], bool]
-Read = tuple[Parsed, IO[bytes]]
-"""A document that was read, and the file of what it unpacked to."""
+Read = tuple[Parsed, IO[bytes] | None]
+"""A document that was read, and the file of what it unpacked to; None where it unpacked to nothing."""
 
 
 class Reading(Protocol):
@@ -40,7 +40,9 @@ class ReadHere:
     def ocr(self) -> bool:
         return self.pages is not None
 
-    def __call__(self, document: int, name: str, options: Options, scratch: Scratch, stop: Stop) -> Read:
+    def __call__(
+        self, document: int, name: str, options: Options, scratch: Scratch, stop: Stop
+    ) -> tuple[Parsed, IO[bytes]]:
         out = scratch()
         parsed = self.pool.parse(document, name, options, out.fileno())
         if self.pages and parsed.images:

@@ -149,7 +149,7 @@ class Committer:
         """The document's Markdown file in staging; None where the job asks for none or there is no answer."""
         if "markdown" not in self.plan.formats or row["state"] not in ANSWERED:
             return None
-        name = str((self.plan.outbox / "markdown" / markdown_name(row["path"])).relative_to(self.plan.site.root))
+        name = f"outbox/{self.plan.job}/markdown/{markdown_name(row['path'])}"
         body = format_markdown(row, self.plan.job).encode()
         (self.plan.outbox / ".staging" / staged_name(name)).write_bytes(body)
         return MadeFile(name, hashlib.sha256(body).hexdigest())

@@ -48,6 +48,20 @@ def test_many_small_documents_are_no_endless_group() -> None:
     assert len(numbers(filled(1000, 1), "a")) == DOCUMENTS
 
 
+def test_what_is_computed_at_once_waits_a_moment_for_more() -> None:
+    sharing = filled(2, 100)
+    sharing.speeds["a"] = 10_000.0
+    assert numbers(sharing, "a", 1.0) == [0, 1]
+    sharing.done("a", 0, now=1.01)
+    sharing.add(2, 100)
+    assert numbers(sharing, "a", 1.1) == []
+    assert numbers(sharing, "a", 1.1, more=False) == [2], "nothing more will come"
+    sharing.add(3, 100)
+    assert numbers(sharing, "a", 1.4) == [3]
+    sharing.add(4, 10_000)
+    assert numbers(sharing, "b", 1.4) == [4], "nothing is known of it yet"
+
+
 def test_what_is_under_way_is_bounded_however_many_workers_there_are() -> None:
     sharing = filled(2000, CHARACTERS // 1000)
     sharing.speeds["a"] = 1e9

@@ -65,7 +65,7 @@ def test_what_is_parsed_ahead_is_not_waited_for_when_the_caller_ends(
 
 
 def descendants_of(reader: Reader) -> list[int]:
-    server = reader.pool._server._process
+    server = reader.reading.pool._server._process
     return [] if server.poll() is not None else descendants(server.pid)
 
 

@@ -14,6 +14,7 @@ from pipeline.inbox.feed import Feed
 from pipeline.inbox.order import Ended
 from pipeline.inbox.parsers import open_parsers
 from pipeline.inbox.reader import Reader
+from pipeline.inbox.reading import ReadHere
 from pipeline.inbox.rows import Work
 from pipeline.records.history import History
 
@@ -32,7 +33,7 @@ def feed(plan: RunPlan) -> Iterator[Feeds]:
             sources: Sequence[Candidate] | None = None,
             expect: Callable[[int], None] = lambda count: None,
         ) -> list[Work | Ended]:
-            reader = Reader(plan, pool, None, stop=stop)
+            reader = Reader(plan, ReadHere(pool), stop=stop)
             feeding = Feed(plan, Decisions(plan, History()), reader, 2, expect)
             return list(feeding(pipeline.scan(plan.input).ready if sources is None else sources, stop))
 

@@ -67,7 +67,7 @@ def test_a_place_weighs_its_file_until_its_text_is_known() -> None:
     assert place.weight() == 100
     place.outcome = now(Outcome(work(text="x" * 1000)))
     assert place.weight() == 4000
-    place.outcome = now(Outcome(Ended(ARRIVAL, State.FAILED, "broken")))
+    place = Node(source, Left(Room(1, 1)), outcome=now(Outcome(Ended(ARRIVAL, State.FAILED, "broken"))))
     assert place.weight() == 100
 
 
