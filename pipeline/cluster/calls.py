@@ -1,8 +1,10 @@
 """The operations of a worker and of a scheduler, as the head calls them."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from distributed import rpc
 
@@ -17,11 +19,25 @@ WORD, LIST = 1 << 20, 64 << 20
 """Bytes of an answer in a few words, and of a list of all workers, at most."""
 
 
+_AT_ONCE: Final = 32  # documents in one message, at most
+_UNDER_WAY: Final = 2  # such messages, so that a worker has documents while others come back
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """A document that waits for the message in which it is sent."""
+
+    message: Mapping[str, Any]
+    room: int
+    answer: "asyncio.Future[dict[str, Any]]"
+
+
 class Calls:
     """Calls to one address. All of them end in WorkerLostError where nobody answers as one must."""
 
     def __init__(self, address: str, credential: Credential) -> None:
         self.address = address
+        self._waiting, self._under_way = deque[_Waiting](), set[asyncio.Task[None]]()
         arguments = credential.security.get_connection_args("client")  # type: ignore[no-untyped-call]
         self._rpc = rpc(address, timeout=CONNECT_SECONDS, connection_args=arguments)  # type: ignore[no-untyped-call]
 
@@ -30,14 +46,42 @@ class Calls:
     ) -> dict[str, Any]:
         """What a worker answers, in `room` bytes at most. WorkerLostError; WorkerRefusedError with its reason;
         BadWorkerError."""
-        answer = await self._asked(f"{OURS}{operation}", timeout, room, message)
-        if "refused" in answer:
-            raise WorkerRefusedError(_told(answer["refused"]))
-        if "forgotten" in answer:
-            raise WorkerLostError(_told(answer["forgotten"]))
-        if "failed" in answer:
-            raise BadWorkerError(f"it failed: {_told(answer['failed'])}")
-        return answer
+        return _checked(await self._asked(f"{OURS}{operation}", timeout, room, message))
+
+    async def read(self, timeout: float, /, *, room: int, **message: Any) -> dict[str, Any]:
+        """What a worker answers to a small document, which is sent together with others that wait: a message costs the
+        head more than the document. Raises what `call` does."""
+        waiting = _Waiting(message, room, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        self._send_some(timeout)
+        return await waiting.answer
+
+    def _send_some(self, timeout: float) -> None:
+        if self._waiting and len(self._under_way) < _UNDER_WAY:
+            some = [self._waiting.popleft() for _ in range(min(_AT_ONCE, len(self._waiting)))]
+            task = asyncio.get_running_loop().create_task(self._send(some, timeout))
+            self._under_way.add(task)
+
+            def over(_: object) -> None:
+                self._under_way.discard(task)
+                self._send_some(timeout)
+
+            task.add_done_callback(over)
+
+    async def _send(self, some: Sequence[_Waiting], timeout: float) -> None:
+        """Send documents in one message, and give each its answer, or what went wrong."""
+        answers: Sequence[dict[str, Any] | Exception]
+        try:
+            room = sum(one.room for one in some)
+            said = await self.call("read_many", timeout, room=room, documents=[dict(one.message) for one in some])
+            answers = _one_each(said.get("answers"), len(some))
+        except (WorkerLostError, BadWorkerError, WorkerRefusedError) as error:
+            answers = [error] * len(some)
+        except asyncio.CancelledError:
+            answers = [WorkerLostError("it is gone")] * len(some)
+        for one, answer in zip(some, answers, strict=True):
+            if not one.answer.done():  # the run may have ended
+                _settle(one.answer, answer)
 
     async def listed(self) -> Mapping[str, Mapping[str, Any]]:
         """The workers that a scheduler lists, by address. WorkerLostError."""
@@ -60,10 +104,46 @@ class Calls:
         return answer
 
     async def close(self) -> None:
-        """Close all connections to it."""
+        """Close all connections to it. Nobody waits for an answer after this."""
+        for one in self._waiting:
+            if not one.answer.done():
+                one.answer.set_exception(WorkerLostError("it is gone"))
+        self._waiting.clear()
         for comm in list[Any](self._rpc.comms):
             comm.abort()
         await self._rpc.close_rpc()  # type: ignore[no-untyped-call]
+
+
+def _checked(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer that tells of no failure of the worker. WorkerRefusedError, WorkerLostError, BadWorkerError."""
+    if "refused" in answer:
+        raise WorkerRefusedError(_told(answer["refused"]))
+    if "forgotten" in answer:
+        raise WorkerLostError(_told(answer["forgotten"]))
+    if "failed" in answer:
+        raise BadWorkerError(f"it failed: {_told(answer['failed'])}")
+    return answer
+
+
+def _one_each(answers: object, count: int) -> Sequence[dict[str, Any]]:
+    """The answers to so many documents. BadWorkerError."""
+    if (
+        not isinstance(answers, list | tuple)
+        or len(answers) != count
+        or not all(isinstance(one, dict) for one in answers)
+    ):
+        raise BadWorkerError("it did not answer to each document")
+    return answers
+
+
+def _settle(waits: "asyncio.Future[dict[str, Any]]", answer: dict[str, Any] | Exception) -> None:
+    """Give an answer to who waits for it, or what went wrong."""
+    try:
+        if isinstance(answer, Exception):
+            raise answer
+        waits.set_result(_checked(answer))
+    except (WorkerLostError, BadWorkerError, WorkerRefusedError) as error:
+        waits.set_exception(error)
 
 
 def _told(said: object) -> str:

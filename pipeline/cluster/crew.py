@@ -105,7 +105,13 @@ class Crew:
     ) -> Future[dict[str, Any]]:
         """Ask a member for something, for an answer of `room` bytes at most. The future raises WorkerLostError,
         BadWorkerError and WorkerRefusedError, after which the member gets nothing more."""
-        return self._asked(self._called(member, operation, {**message, "room": room}, timeout))
+        return self._asked(self._called(member, lambda calls: calls.call(operation, timeout, room=room, **message)))
+
+    def read(self, member: Member, *, room: int, timeout: float, small: bool, **message: Any) -> Future[dict[str, Any]]:
+        """Have a member read a document; a small one together with others."""
+        if small:
+            return self._asked(self._called(member, lambda calls: calls.read(timeout, room=room, **message)))
+        return self.call(member, "read", room=room, timeout=timeout, **message)
 
     def _asked(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Have the loop do something, unless the run has ended."""
@@ -230,11 +236,11 @@ class Crew:
                     raise BadWorkerError("it has a whole file, and asks for more of it")
 
     async def _called(
-        self, member: Member, operation: str, message: Mapping[str, Any], timeout: float | None
+        self, member: Member, ask: Callable[[Calls], Coroutine[Any, Any, dict[str, Any]]]
     ) -> dict[str, Any]:
         if member.state != WORKING:
             raise WorkerLostError(member.why or "it is gone")
-        asked = self._loop.create_task(self._calls[member.address].call(operation, timeout, **message))
+        asked = self._loop.create_task(ask(self._calls[member.address]))
         self._tasks.add(asked)  # type: ignore[arg-type]
         try:
             return await asked

@@ -45,7 +45,7 @@ class Hand:
     @property
     def operations(self) -> dict[str, Callable[..., Awaitable[Any]]]:
         """The operations by their names in messages."""
-        made = (self.look, self.beat, self.accept, self.receive, self.read, self.answer)
+        made = (self.look, self.beat, self.accept, self.receive, self.read, self.read_many, self.answer)
         return {f"{OURS}{each.__name__}": each for each in made}
 
     async def look(self, comm: Comm) -> dict[str, Any]:
@@ -82,6 +82,10 @@ class Hand:
         return await self._done(
             comm, self._readers, lambda: self._duties.read(commission, name, json.loads(options), data)
         )
+
+    async def read_many(self, comm: Comm, documents: list[dict[str, Any]]) -> dict[str, Any]:
+        """Read documents, each of which has what `read` is told of one."""
+        return {"answers": await asyncio.gather(*(self.read(comm, **document) for document in documents))}
 
     async def answer(self, comm: Comm, commission: str, documents: bytes) -> dict[str, Any]:
         """Answer documents that were read."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pipeline.cluster.crew import Crew
 from pipeline.cluster.errors import BadWorkerError, WorkerLostError, WorkerRefusedError
-from pipeline.cluster.roster import Member
+from pipeline.cluster.roster import LARGE, Member
 from pipeline.cluster.wire import parse_document, parse_unread
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
@@ -18,6 +18,7 @@ from pipeline.parse import Limits, Options, StoppedError
 _LOST: Final = 3  # workers that may be lost with a document before it is read here
 _LOOK_SECONDS: Final = 0.5  # between two looks whether to stop, of each of those who wait
 _OTHERS, _PAGES = 10, 250  # times the limit of one reading that a worker may have a document, without OCR and with it
+_SMALL: Final = 1 << 16  # bytes of a document that is sent together with others
 _PART: Final = 1 << 30
 _OF_MACHINE: Final = {Failure.TIMEOUT, Failure.OUT_OF_MEMORY, Failure.CRASHED}
 """Failures that depend on what reads a document, and not on the document alone."""
@@ -37,12 +38,14 @@ class ReadThere:
 
     def __call__(self, document: int, name: str, options: Options, scratch: Scratch, stop: Stop) -> Read:
         """The document, read by the worker with the most room; by another one where that is lost."""
+        small = os.fstat(document).st_size <= _SMALL
         for _ in range(_LOST):
-            member = self._taken(stop)
+            member = self._taken(1 if small else LARGE, stop)
             if member is None:
                 break
             try:
-                return self._read(member, document, name, options, scratch, stop)
+                answer = self._waited_for(self._asked(member, document, name, options, small=small), stop)
+                return self._told(answer, options, scratch)
             except DocumentError as error:
                 if error.failure not in _OF_MACHINE:
                     raise
@@ -50,7 +53,7 @@ class ReadThere:
             except (WorkerLostError, BadWorkerError, WorkerRefusedError) as error:
                 self._crew.dismiss(member, error)
             finally:
-                self._give_back(member)
+                self._give_back(member, 1 if small else LARGE)
         return self._here(document, name, options, scratch, stop)
 
     def close(self) -> None:
@@ -58,8 +61,8 @@ class ReadThere:
         self._closed = True
         self._here.close()
 
-    def _taken(self, stop: Stop) -> Member | None:
-        """A worker with room; None where none works. StoppedError."""
+    def _taken(self, places: int, stop: Stop) -> Member | None:
+        """A worker with room, in which so many places are taken; None where none works. StoppedError."""
         with self._crew.changed:
             while (member := self._crew.roster.reader()) is None:
                 if stop() or self._closed or self._crew.closed:
@@ -68,22 +71,28 @@ class ReadThere:
                     self._crew.room.wait(_LOOK_SECONDS)
                 elif not self._crew.wait_for_some():
                     return None
-            member.reads += 1
+            member.reads += places
             return member
 
-    def _give_back(self, member: Member) -> None:
+    def _give_back(self, member: Member, places: int) -> None:
         with self._crew.changed:
-            member.reads -= 1
-            self._crew.room.notify()  # one: as many as wait would see to it one after another
+            member.reads -= places
+            self._crew.room.notify(places)  # not all: as many as wait would see to it one after another
 
-    def _read(self, member: Member, document: int, name: str, options: Options, scratch: Scratch, stop: Stop) -> Read:
+    def _asked(
+        self, member: Member, document: int, name: str, options: Options, *, small: bool
+    ) -> Future[dict[str, Any]]:
         told = {"commission": self._crew.told.digest, "name": name, "options": json.dumps(options.to_message())}
-        most = min(options.bytes, self._limits.unpacked_bytes)
-        asked = self._crew.call(
-            member, "read", room=2 * self._limits.reply_bytes + most, timeout=self._patience, **told,
-            data=_bytes_of(document),
-        )  # fmt: skip
-        answer = self._waited_for(asked, stop)
+        room = 2 * self._limits.reply_bytes + self._most(options)
+        return self._crew.read(member, room=room, timeout=self._patience, small=small, **told, data=_bytes_of(document))
+
+    def _most(self, options: Options) -> int:
+        """The bytes that a document may unpack to."""
+        return min(options.bytes, self._limits.unpacked_bytes)
+
+    def _told(self, answer: Mapping[str, Any], options: Options, scratch: Scratch) -> Read:
+        """What a worker says of a document. DocumentError, BadWorkerError."""
+        most = self._most(options)
         if "failure" in answer:
             failed, written = parse_unread(answer), answer.get("written")
             if type(written) is not int or written < 0:

@@ -7,8 +7,10 @@ from typing import Any, Final
 from pipeline.cluster.identity import Identity
 
 JOINING, WORKING, REFUSED, GONE = "joining", "working", "refused", "gone"
-READS_PER_THREAD: Final = 2
-"""Documents that a worker reads at a time, for each of its threads: one of them may be on its way."""
+READS_PER_THREAD: Final = 8
+"""Small documents that a worker has to read at a time, for each of its threads: some of them are on their way."""
+LARGE: Final = 4
+"""Small documents that a large one counts as."""
 
 
 @dataclass
@@ -38,7 +40,7 @@ class Member:
 
     @property
     def room(self) -> int:
-        """The documents that it could read besides those that it reads."""
+        """The small documents that it could take besides those that it has."""
         return READS_PER_THREAD * (self.identity.threads if self.identity else 1) - self.reads
 
     def to_json(self) -> dict[str, Any]:

@@ -33,6 +33,15 @@ async def accepts(comm: object, commission: str) -> dict[str, Any]:
     return {"engine": {"isa": "any"}, "isolation": {}}
 
 
+def _for_many(read: Answer) -> Answer:
+    """The operation that reads several documents, each as `read` does."""
+
+    async def answer(comm: object, documents: list[dict[str, Any]]) -> Any:
+        return {"answers": [await read(comm, **document) for document in documents]}
+
+    return answer
+
+
 RIGHT: Mapping[str, Answer] = {"look": looks_right, "beat": lives, "accept": accepts}
 
 
@@ -59,6 +68,8 @@ def stranger(
             found.address, nthreads=1, name="stranger", protocol="tls", contact_address=contact, memory_limit=0,
             security=read_credential(found.worker, WORKER_ROLE).security, local_directory=str(folder), dashboard=False,
         )  # fmt: skip
+        if "read" in does:
+            worker.handlers["cloister-read_many"] = _for_many(does["read"])
         worker.handlers.update({f"cloister-{name}": answer for name, answer in does.items()})
         without_tasks(worker)
         try:

@@ -85,6 +85,9 @@ class Pickled:
         {"read": always({"parsed": b"[" * 100_000, "unpacked": b""})},
         {"read": always({"parsed": b'{"no_room": 28}', "unpacked": b""})},
         {"read": always({"parsed": bytes(400 << 20)})},
+        {"read_many": always({"answers": []})},
+        {"read_many": always({"answers": "yes"})},
+        {"read_many": always({"answers": [7] * 32})},
     ],
     ids=lambda does: next(iter(does)),
 )
