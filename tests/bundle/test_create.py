@@ -262,6 +262,7 @@ def test_a_source_that_is_not_whole_or_not_committed_is_refused(own_ground: Grou
     ("more", "expected"),
     [
         (["--python", "3.9"], "--python: '3.9'"),
+        (["--extra", "ocr"], "--extra: 'ocr'\n    expected: an extra that a bundle can carry: cluster"),
         (["--expires", "2001-01-01"], "--expires: 2001-01-01 is past"),
         (["--expires", "soon"], "--expires: 'soon' is no day"),
         (["--model", "nothing.gguf"], "--model: there is no file nothing.gguf"),
