@@ -156,7 +156,10 @@ lock:
 	$(PYTHON) -m uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
 		--no-emit-index-url --no-emit-find-links --extra build --extra ocr -o requirements.lock pyproject.toml
 	$(PYTHON) -m uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
-		--no-emit-index-url --no-emit-find-links --extra build --extra ocr --extra cluster --extra test -c requirements.lock \
+		--no-emit-index-url --no-emit-find-links --extra build --extra ocr --extra cluster -c requirements.lock \
+		-o cluster.lock pyproject.toml
+	$(PYTHON) -m uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
+		--no-emit-index-url --no-emit-find-links --extra build --extra ocr --extra cluster --extra test -c cluster.lock \
 		-o requirements-test.lock pyproject.toml
 	echo pip | $(PYTHON) -m uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
 		--no-emit-index-url --no-emit-find-links --no-annotate -o pip.lock -

@@ -33,7 +33,8 @@ ROOM = 6 << 30  # bytes: a run of all tests has left less than 4 GiB behind
 
 def pytest_configure(config: pytest.Config) -> None:
     """Temporary folders lie in memory, where there is room and programs may be started there: tests wait for a disk
-    some fifty times for each run of a job."""
+    some fifty times for each run of a job. Commands write to pipes as they do for an operator."""
+    os.environ.pop("PYTHONUNBUFFERED", None)
     if config.option.basetemp is None and _is_roomy(RAM):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(RAM))
 

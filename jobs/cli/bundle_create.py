@@ -13,6 +13,7 @@ import typer
 from jobs.bundle.create.compose import Created, Wanted
 from jobs.bundle.create.compose import create as create_bundle
 from jobs.bundle.create.sbom import Part
+from jobs.bundle.create.source import ON_REQUEST
 from jobs.bundle.create.tags import format_glibc
 from jobs.bundle.publish import MIB, Published, open_key
 from jobs.cli.options import JsonOption
@@ -50,6 +51,11 @@ ModelOption = Annotated[
     ),
 ]
 
+ExtraOption = Annotated[
+    str | None,
+    typer.Option("--extra", metavar="NAME", help="Carry what this extra needs, too: cluster, for many machines."),
+]
+
 
 def create(
     out: OutOption,
@@ -61,6 +67,7 @@ def create(
     python: PythonOption = None,
     wheels: WheelsOption = None,
     model: ModelOption = None,
+    extra: ExtraOption = None,
     expires: Annotated[
         str | None, typer.Option("--expires", metavar="DATE", help="The last day on which it may be installed.")
     ] = None,
@@ -72,7 +79,8 @@ def create(
     (CycloneDX). pip brings the wheels, from where its own configuration says. The same inputs give the same bytes.
     Beside the archive lie verify.py and install.py, which the other machine runs.
     """
-    wanted = Wanted(source, out, _pythons(python), wheels, tuple(model or ()), _day(expires, date.today()))
+    day = _day(expires, date.today())
+    wanted = Wanted(source, out, _pythons(python), wheels, tuple(model or ()), day, _extra(extra))
     opened = open_key(key, passphrase_file or credential(CREDENTIAL))
     with telling("making the bundle") as progress:
         created = create_bundle(wanted, opened, progress)
@@ -90,6 +98,13 @@ def _pythons(asked: list[str] | None) -> tuple[str, ...]:
         if not re.fullmatch(r"3\.(1[1-9]|[2-9]\d)", version):
             raise ConfigError(Problem("--python", f"{version!r}", "a version of Python as 3.11, or a newer one"))
     return tuple(sorted(set(versions), key=_minor))
+
+
+def _extra(asked: str | None) -> str | None:
+    if asked is not None and asked not in ON_REQUEST:
+        known = f"an extra that a bundle can carry: {', '.join(sorted(ON_REQUEST))}"
+        raise ConfigError(Problem("--extra", f"{asked!r}", known))
+    return asked
 
 
 def _day(text: str | None, today: date) -> str | None:

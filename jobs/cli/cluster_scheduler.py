@@ -5,7 +5,7 @@ from __future__ import annotations
 import pipeline
 from jobs.cli.cluster_options import CredentialOption, HostOption, PortOption
 from jobs.cli.options import JsonOption
-from jobs.cli.output import print_json, say
+from jobs.cli.output import hand_over, print_json, say
 from jobs.cluster.asked import need_dask
 from jobs.cluster.serving import until_signal
 
@@ -25,5 +25,6 @@ def scheduler(
             print_json({"address": address})
         else:
             say(f"listening: {address}")
+        hand_over()
 
     until_signal(lambda stop: pipeline.run_scheduler(host, port, speaks, stop, ready))

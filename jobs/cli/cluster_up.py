@@ -49,6 +49,7 @@ def up(
     try:
         write_local(place.root, Local(address, tuple(started)))  # so that `down` ends what is half started, too
         address = wait_for_line(scheduler, "listening: ").removeprefix("listening: ")
+        write_local(place.root, Local(address, tuple(started)))
         threads = max(1, (pipeline.look_at_machine().threads or 1) // max(1, workers))
         for number in range(1, workers + 1):
             arguments = ["worker", address, "--credential", str(worker), "--models", str(place.root / "models")]

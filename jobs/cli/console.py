@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import print_json, say
+from jobs.cli.output import hand_over, print_json, say
 from jobs.console.open import open_console
 from jobs.workspace import open_workspace
 
@@ -47,5 +47,6 @@ def console(
             say(f"{place.root}: {url}    (Ctrl-C ends it)")
             if not people:
                 say("Nobody can sign in yet. In another terminal: cloister console invite NAME --role reviewer")
+        hand_over()
 
     open_console(place, ready, port=port, path=socket, group=group)

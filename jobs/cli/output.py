@@ -74,6 +74,11 @@ def say(text: str = "") -> None:
     sys.stdout.write(visible(text) + "\n")
 
 
+def hand_over() -> None:
+    """Give what was said to whoever waits for it, in a command that goes on: a pipe or a file has it at its end."""
+    sys.stdout.flush()
+
+
 def write_exact(text: str) -> None:
     """Text whose bytes count, such as a signed note: in UTF-8, whatever the terminal's encoding is."""
     sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]

@@ -11,7 +11,7 @@ import typer
 import pipeline
 from jobs.cli.cluster_options import AddressArgument, CredentialOption
 from jobs.cli.options import JsonOption
-from jobs.cli.output import print_json, say
+from jobs.cli.output import hand_over, print_json, say
 from jobs.cluster.asked import need_dask
 from jobs.cluster.serving import until_signal
 from jobs.workspace import keep_private
@@ -49,5 +49,6 @@ def worker(
             print_json({"worker": called, "said": line})
         else:
             say(line)
+        hand_over()
 
     until_signal(lambda stop: pipeline.run_worker(address, speaks, called, models, stop, told))

@@ -156,10 +156,10 @@ def test_same_inputs_same_bytes(made: tuple[Path, Any], ground: Ground, tmp_path
     source = write_source(tmp_path / "checkout", wheels)
     os.utime(source / "README.md", (1, 1))
     (source / "jobs/work.py").chmod(0o600)
-    arguments = ["bundle", "create", "--source", source, "--key", ground.key, "-o", tmp_path / "out"]
+    arguments = ["bundle", "create", "--source", "checkout", "--key", ground.key, "-o", "out"]
     registry = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_CONFIG_FILE": os.devnull}
-    more = ["--python", "3.11", "--python", "3.12"]
-    done = run(*arguments, *more, before="import os; os.umask(0o077)", TZ="Asia/Tokyo", PYTHONHASHSEED="7", **registry)
+    more, place = ["--python", "3.11", "--python", "3.12"], f"import os; os.umask(0o077); os.chdir({str(tmp_path)!r})"
+    done = run(*arguments, *more, before=place, TZ="Asia/Tokyo", PYTHONHASHSEED="7", **registry)
     assert done.code == 0, done.err
     again = tmp_path / "out" / Path(made[1]["archive"]).name
     assert again.read_bytes() == Path(made[1]["archive"]).read_bytes()
@@ -262,6 +262,7 @@ def test_a_source_that_is_not_whole_or_not_committed_is_refused(own_ground: Grou
     ("more", "expected"),
     [
         (["--python", "3.9"], "--python: '3.9'"),
+        (["--extra", "ocr"], "--extra: 'ocr'\n    expected: an extra that a bundle can carry: cluster"),
         (["--expires", "2001-01-01"], "--expires: 2001-01-01 is past"),
         (["--expires", "soon"], "--expires: 'soon' is no day"),
         (["--model", "nothing.gguf"], "--model: there is no file nothing.gguf"),

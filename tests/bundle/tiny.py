@@ -27,6 +27,7 @@ dependencies = ["alpha", "beta[fast]>=1"]
 
 [project.optional-dependencies]
 ocr = ["gamma ; sys_platform == 'linux'"]
+cluster = ["epsilon"]
 
 [tool.setuptools.packages.find]
 include = ["jobs*"]
@@ -92,9 +93,12 @@ WHEELS = (
     ),
     TinyWheel("gamma", needs=["alpha"], licence="Classifier: License :: OSI Approved :: ISC License (ISCL)"),
     TinyWheel("pip", "9.0"),
+    TinyWheel("epsilon", needs=["alpha", "zeta ; python_version < '3.12'"], licence="License: Apache 2.0"),
+    TinyWheel("zeta"),
 )
 PINS = ("alpha==1.0 ; python_full_version < '3.12'", "alpha==2.0 ; python_full_version >= '3.12'", "beta==1.0",
         "delta==1.0", "gamma==1.0")  # fmt: skip
+CLUSTER_PINS = (*PINS, "epsilon==1.0", "zeta==1.0 ; python_full_version < '3.12'")
 
 
 def pack(files: Mapping[str, str | bytes]) -> bytes:
@@ -158,8 +162,9 @@ def write_source(folder: Path, wheels: Path, version: str = "1.0") -> Path:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-    own = importlib.metadata.version("setuptools")
-    write_lock(folder / "requirements.lock", wheels, [*PINS, f"setuptools=={own}"])
+    own = f"setuptools=={importlib.metadata.version('setuptools')}"
+    write_lock(folder / "requirements.lock", wheels, [*PINS, own])
+    write_lock(folder / "cluster.lock", wheels, [*CLUSTER_PINS, own])
     write_lock(folder / "pip.lock", wheels, ["pip==9.0"])
     return folder
 

@@ -20,12 +20,17 @@ CLIENT_DISTRIBUTIONS = {
     *("sentry-sdk", "statsd", "wandb", "mlflow", "comet-ml", "snowplow-tracker"),
 }
 """Distributions whose purpose is to speak to servers, or to tell their makers of use."""
+OF_EXTRA = {
+    "fsspec": "opens files of many stores by their URL; Dask's collections need it, which are not used",
+    "tornado": "Dask's list of workers and its messages, over mutual TLS: what a cluster is for",
+}
+"""Those of these that the extra `cluster` brings -> what for. Only a command that is told of a cluster loads any."""
 HARMLESS = {
     "anyio/": "sockets for the console's framework; loaded by the console alone, which listens",
     "uvicorn/": "the console's server: it listens, on loopback or a Unix socket that the console gives it",
     "starlette/exceptions.py": "takes the names of HTTP's status codes from http.client; of the console alone",
     "starlette/testclient.py": "a client for tests of others; httpx is not installed",
-    "apscheduler/executors/tornado.py": "for programs with tornado, which is not installed; only cron.py's kin is used",
+    "apscheduler/executors/tornado.py": "for programs with tornado, which an extra brings; only cron.py's kin is used",
     "apscheduler/schedulers/tornado.py": "as the executor",
     "click/_termui_impl.py": "opens a browser when a program asks it to, in a function; nobody asks",
     "typer/": "as click",
@@ -65,6 +70,12 @@ def test_no_distribution_is_a_client_or_tells_of_use() -> None:
     assert len(found) > 20
     assert sorted(found.keys() & CLIENT_DISTRIBUTIONS) == []
     assert {normal(name) for name in CLIENT_DISTRIBUTIONS} == CLIENT_DISTRIBUTIONS
+
+
+def test_the_clients_of_the_extra_are_known_with_their_reason() -> None:
+    more = closure("distributed").keys() - closure().keys()
+    assert "dask" in more
+    assert more & CLIENT_DISTRIBUTIONS == OF_EXTRA.keys()
 
 
 def test_what_could_reach_others_is_known_with_its_reason() -> None:
@@ -109,6 +120,7 @@ def test_a_run_loads_none_of_them_and_could_not(ready: Place) -> None:  # noqa: 
     modules = set(loaded["modules"])
     assert {"pyarrow.parquet", "pyarrow.fs", "numba"} <= modules  # it was a real run
     assert sorted(modules & {*OF_LIBRARY, *OF_OTHERS}) == []
+    assert sorted(modules & {"dask", "distributed", *OF_EXTRA}) == []
     assert sorted(modules & {"uvicorn", "starlette", "anyio", "lxml.html", "lxml.ElementInclude", "segno"}) == []
     assert [name for name in NEVER_MAPPED if f"{name}." in loaded["maps"]] == []
 

@@ -15,7 +15,7 @@ from jobs.bundle.create.models import Model, builtin_heads, read_models
 from jobs.bundle.create.own import build_wheel
 from jobs.bundle.create.pages import make_pages
 from jobs.bundle.create.sbom import Part, make_sbom
-from jobs.bundle.create.source import EXTRA, LOCK, PIP_LOCK, Source, open_source
+from jobs.bundle.create.source import EXTRA, PIP_LOCK, Source, open_source
 from jobs.bundle.create.tags import WheelName, format_glibc, parse_wheel_name
 from jobs.bundle.create.wheels import Folder, Wheel, choose_all, closure
 from jobs.bundle.manifest import PRODUCT, Content, Manifest
@@ -29,7 +29,8 @@ _PIP: Final = "pip"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a bundle is to be: `pythons` as 3.11, in their order; `wheels` is a folder of them, None for a registry."""
+    """What a bundle is to be: `pythons` as 3.11, in their order; `wheels` is a folder of them, None for a registry;
+    `extra` is one of ON_REQUEST."""
 
     source: Path
     out: Path
@@ -37,6 +38,12 @@ class Wanted:
     wheels: Path | None
     models: tuple[Path, ...]
     expires: str | None
+    extra: str | None = None
+
+    @property
+    def extras(self) -> frozenset[str]:
+        """The extras of Cloister whose packages it carries."""
+        return frozenset({EXTRA} if self.extra is None else {EXTRA, self.extra})
 
 
 @dataclass(frozen=True)
@@ -50,13 +57,16 @@ class Created:
 def create(wanted: Wanted, key: Key, progress: Progress) -> Created:
     """Make a bundle. ConfigError for anything that is missing or refused: then nothing was made."""
     source = open_source(wanted.source)
-    locked = _locked(source, wanted.pythons)
+    lock = source.lock(wanted.extra)
+    locked = _locked(source, lock, wanted.pythons)
     models, carried = read_models(wanted.models)
     make_folder(wanted.out)
     check_new(wanted.out / Manifest(source.version, wanted.pythons, None, None, ()).name)
     with tempfile.TemporaryDirectory(dir=wanted.out, prefix=".cloister-bundle-") as place:
         folder = _wheels(wanted, locked, Path(place), progress)
-        parts, pip = _parts(source, locked, folder, Path(place))
+        chosen = {python: choose_all(folder, pinned, python) for python, pinned in locked.items()}
+        own = _own(source, chosen[wanted.pythons[0]][_BUILDER], Path(place))
+        parts, pip = _parts(own, chosen, wanted.extras, lock.name)
         contents = [*carried, *_contents(source, parts, pip, [*models, *builtin_heads(source)])]
         contents += [_lock(parts, python) for python in wanted.pythons]
         needed = max((part.wheel.name.glibc for part in parts if part.wheel.name.glibc), default=None)
@@ -77,9 +87,9 @@ def _read(source: bytes | Path) -> Iterable[bytes]:
             yield block
 
 
-def _locked(source: Source, pythons: Sequence[str]) -> dict[str, dict[str, Pinned]]:
+def _locked(source: Source, lock: Path, pythons: Sequence[str]) -> dict[str, dict[str, Pinned]]:
     """The requirements of each Python by name, pip and what builds Cloister among them."""
-    lock, found = source.folder / LOCK, dict[str, dict[str, Pinned]]()
+    found = dict[str, dict[str, Pinned]]()
     own, pip = read_lock(lock), read_lock(source.folder / PIP_LOCK)
     if [one.name for one in pip] != [_PIP]:
         raise ConfigError(Problem(shown(source.folder / PIP_LOCK), "pins other packages than pip", "pip alone"))
@@ -108,18 +118,15 @@ def _wheels(wanted: Wanted, locked: Mapping[str, Mapping[str, Pinned]], place: P
 
 
 def _parts(
-    source: Source, locked: Mapping[str, Mapping[str, Pinned]], folder: Folder, place: Path
+    own: Wheel, chosen: Mapping[str, dict[str, Wheel]], extras: frozenset[str], lock: str
 ) -> tuple[list[Part], Part]:
-    """The wheels that Cloister needs, its own among them, and that of pip. ConfigError if one is missing, or has a
-    licence that is not known to be permissive."""
-    chosen = {python: choose_all(folder, pinned, python) for python, pinned in locked.items()}
-    first = next(iter(chosen.values()))
-    own = _own(source, first[_BUILDER], place)
+    """The wheels that Cloister needs with these extras, its own among them, and that of pip. ConfigError if the lock
+    lacks one, or one has a licence that is not known to be permissive."""
     graphs = {}
     for python, wheels in chosen.items():
         wheels[PRODUCT] = own
-        graphs[python] = closure(wheels, [(PRODUCT, frozenset({EXTRA}))], python)
-    pip = first[_PIP]
+        graphs[python] = closure(wheels, [(PRODUCT, extras)], python, lock)
+    pip = next(iter(chosen.values()))[_PIP]
     if any(wheels[_PIP] != pip for wheels in chosen.values()):
         raise ConfigError(Problem(PIP_LOCK, "has another pip for each Python", "one wheel for all of them"))
     parts = _placed(chosen, graphs)

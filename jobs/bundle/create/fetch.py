@@ -63,5 +63,5 @@ def _refused(said: list[str], python: str) -> ConfigError:
         return ConfigError(Problem("pip", what, "a network, or a folder of wheels", "--wheels FOLDER needs no network"))
     if missing := [found[1] for line in errors if (found := _NONE.search(line))]:
         what = f"there is no wheel of {', '.join(missing)} for Python {python} on x86-64 Linux"
-        return ConfigError(Problem("pip", what, None, "another --python, or another version in requirements.lock"))
+        return ConfigError(Problem("pip", what, None, "another --python, or another version in the lock"))
     return ConfigError(Problem("pip", f"could not bring the wheels for Python {python}: {errors[-1]}"))

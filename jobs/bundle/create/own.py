@@ -45,7 +45,7 @@ def build_wheel(source: Source, setuptools: Wheel, folder: Path) -> Path:
         "TZ": "UTC",
         "LC_ALL": "C.UTF-8",
     }
-    command = [sys.executable, "-I", "-S", "-c", _BUILD, str(tools), str(built)]
+    command = [sys.executable, "-I", "-S", "-c", _BUILD, str(tools.absolute()), str(built.absolute())]
     done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, errors="replace")
     wheels = list(built.glob("*.whl"))
     if done.returncode or len(wheels) != 1:

@@ -17,7 +17,9 @@ PROJECT: Final = "pyproject.toml"
 LOCK: Final = "requirements.lock"
 PIP_LOCK: Final = "pip.lock"
 NEEDED: Final = (PROJECT, LOCK, PIP_LOCK, "README.md", "LICENSE")
-EXTRA: Final = "ocr"  # the extra that a bundle installs; pictures of text cannot be read without it
+EXTRA: Final = "ocr"  # the extra that each bundle installs; pictures of text cannot be read without it
+ON_REQUEST: Final = {"cluster": "cluster.lock"}
+"""The extras that a bundle carries if it is asked to -> the lock of all packages, those of the extra among them."""
 _LEFT_OUT: Final = re.compile(r"^(build|demo)/|(^|/)(\.|__pycache__/|[^/]*\.egg-info/)|\.py[co]$")
 _LISTED = 10
 
@@ -43,6 +45,14 @@ class Source:
     def version(self) -> str:
         """The version of Cloister."""
         return str(self.project["version"])
+
+    def lock(self, extra: str | None) -> Path:
+        """The lock of what a bundle installs, with this extra or without one. ConfigError if the source has none."""
+        name = LOCK if extra is None else ON_REQUEST[extra]
+        if name not in self.files:
+            what = f"has no {name}, which pins the packages of the extra {extra}"
+            raise ConfigError(Problem(shown(self.folder), what, None, "a checkout that has it, or no --extra"))
+        return self.folder / name
 
     def below(self, folder: str, suffix: str = "") -> list[str]:
         """The files below a folder whose names end so."""

@@ -159,9 +159,10 @@ def choose_all(folder: Folder, wanted: Mapping[str, Pinned], python: str) -> dic
 
 
 def closure(
-    wheels: Mapping[str, Wheel], roots: Iterable[tuple[str, frozenset[str]]], python: str
+    wheels: Mapping[str, Wheel], roots: Iterable[tuple[str, frozenset[str]]], python: str, lock: str
 ) -> dict[str, set[str]]:
-    """Each package that the roots need, with those that it needs itself. ConfigError if one has no wheel."""
+    """Each package that the roots need, with those that it needs itself. ConfigError if one has no wheel, because it
+    does not stand in the file `lock`."""
     graph, extras = dict[str, set[str]](), dict[str, frozenset[str]]()
     waiting = list(roots)
     while waiting:
@@ -170,7 +171,7 @@ def closure(
             continue
         if name not in wheels:
             what = f"has no {name}, which is needed with Python {python}"
-            raise ConfigError(Problem("requirements.lock", what, None, "make lock"))
+            raise ConfigError(Problem(lock, what, None, "make lock"))
         extras[name] = extras.get(name, frozenset()) | asked
         needed = list(wheels[name].requirements(python, extras[name]))
         graph[name] = {package for package, _ in needed} - {name}
