@@ -27,6 +27,7 @@ WORKERS = $(shell $(BIN)/python -c 'import engine; n = min(4, engine.threads());
 KERNELS := codegen simd kernels models generate test_identity.py test_fences.py
 # What tries only a part in `make test` (tests/thorough.py).
 IN_PARTS := audit/test_crash.py audit/test_verify.py engine/test_identity.py engine/test_fences.py \
+	engine/models/test_decoder_identity.py \
 	engine/test_accuracy.py engine/kernels/matmul/test_decoder.py engine/quant/test_search.py engine/heads \
 	faults/test_hostile.py pipeline/learn/test_summarizing.py pipeline/learn/test_extracting.py console/test_hostile.py \
 	console/browser/test_hostile_in_browser.py pipeline/outbox/test_recover.py \

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from engine import NUMERICS
-from engine.cpu import ISAS
 from tests.engine.decoder_digests import GOLDEN, KINDS, LENGTH, ask
-from tests.engine.isas import need
+from tests.engine.isas import ISAS_OF_THE_OTHER, need
 
 SHORT = 6
 
@@ -27,7 +26,7 @@ def test_a_new_arithmetic_needs_a_new_name(expected: dict[str, str]) -> None:
     assert {name: digest for name, digest in expected.items() if name not in KINDS} == golden[NUMERICS]["decoders"]
 
 
-@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("isa", ISAS_OF_THE_OTHER)
 def test_every_instruction_set(isa: str, expected: dict[str, str], tmp_path: Path) -> None:
     need(isa)
     assert ask(tmp_path, LENGTH, *KINDS, CLOISTER_ISA=isa, CLOISTER_THREADS="3") == expected
