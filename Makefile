@@ -29,9 +29,10 @@ KERNELS := codegen simd kernels models generate test_identity.py test_fences.py
 IN_PARTS := audit/test_crash.py audit/test_verify.py engine/test_identity.py engine/test_fences.py \
 	engine/models/test_decoder_identity.py \
 	engine/test_accuracy.py engine/kernels/matmul/test_decoder.py engine/quant/test_search.py engine/heads \
-	faults/test_hostile.py pipeline/learn/test_summarizing.py pipeline/learn/test_extracting.py console/test_hostile.py \
+	faults/test_hostile.py faults/test_replay.py pipeline/learn/test_summarizing.py pipeline/learn/test_extracting.py \
+	console/test_hostile.py \
 	console/browser/test_hostile_in_browser.py pipeline/outbox/test_recover.py \
-	pipeline/reports/test_nightly.py pipeline/rerun/test_killed.py pipeline/review/test_killed.py \
+	pipeline/reports/test_nightly.py pipeline/rerun/test_killed.py pipeline/review/test_killed.py pipeline/atrest/test_killed.py \
 	pipeline/proof/test_openings.py faults/test_torture.py nights/test_deadlines.py
 # --no-compile: of half of what is installed nothing is ever imported; what is gets its bytecode then.
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --only-binary :all: --require-hashes

@@ -32,7 +32,8 @@ def night(*arguments: str | Path) -> str:
 
 
 def test_a_night_of_hostile_files() -> None:
-    assert "done" in night("--files", str(FILES))
+    """Half of them here; each bomb is tried alone below, and `make torture` has all of them in one night."""
+    assert "done" in night("--files", str(FILES if ALL else FILES // 2))
 
 
 def test_a_night_of_real_documents(data_folder: Path) -> None:

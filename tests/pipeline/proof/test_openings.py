@@ -207,5 +207,5 @@ def test_killed_anywhere_a_run_leaves_nothing_in_private_that_is_accused(tmp_pat
             break
         run(plan)
         assert pipeline.verify(site).notes == (), step
-        step += 4 if ALL else 8
+        step += 4 if ALL else 13
     assert waiting, "some kill came between the openings and their commit"

@@ -17,7 +17,7 @@ from pipeline.records.types import Document, ReviewRefused
 from tests.pipeline.conftest import Witness, make_plan, make_site
 from tests.pipeline.outbox.test_recover import KILLED, WRITES
 from tests.pipeline.review.test_uptake import left, row
-from tests.thorough import part
+from tests.thorough import ALL, part
 
 LEASE, INVOICE = "The landlord leases the flat to the tenant.", "Invoice 7, total due 12.00 EUR."
 
@@ -99,8 +99,8 @@ def test_taking_up_killed_before_every_change(tmp_path: Path, tiny_model: Path, 
             pipeline.run(plan, observer=Witness())  # a run begins after it
         check(plan.site, step)
         shutil.rmtree(plan.site.root)
-        step += 1
-    assert cut > 3
+        step += 1 if ALL else 3
+    assert cut > 1
     assert step > 20
 
 
@@ -119,5 +119,5 @@ def test_a_decision_killed_before_every_change_is_there_or_is_not(tmp_path: Path
         there += found["state"] == "done"
         assert pipeline.verify(plan.site).complete, step
         shutil.rmtree(plan.site.root)
-        step += 3
-    assert 0 < there < step // 3
+        step += 3 if ALL else 5
+    assert 0 < there < step // (3 if ALL else 5)
