@@ -33,7 +33,9 @@ IN_PARTS := audit/test_crash.py audit/test_verify.py engine/test_identity.py eng
 	console/test_hostile.py \
 	console/browser/test_hostile_in_browser.py pipeline/outbox/test_recover.py \
 	pipeline/reports/test_nightly.py pipeline/rerun/test_killed.py pipeline/review/test_killed.py pipeline/atrest/test_killed.py \
-	pipeline/proof/test_openings.py faults/test_torture.py nights/test_deadlines.py
+	pipeline/proof/test_openings.py faults/test_torture.py nights/test_deadlines.py \
+	jobs/nights/test_handing.py console/test_document_keys.py console/browser/test_actions.py \
+	console/browser/test_commands.py console/browser/test_pages_in_browser.py
 # --no-compile: of half of what is installed nothing is ever imported; what is gets its bytecode then.
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --only-binary :all: --require-hashes
 
