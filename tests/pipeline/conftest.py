@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import audit
-from pipeline import ClassifySettings, Input, Label, Limits, ModelRef, RunPlan, Site
+from pipeline import ClassifySettings, Input, Label, Limits, ModelRef, Ocr, RunPlan, Site
 
 TASK = ClassifySettings(
     labels=(Label("lease", "a lease of a flat: landlord, tenant"), Label("invoice", "an invoice: total due")),
@@ -47,11 +47,12 @@ def make_site(root: Path) -> Site:
 
 
 def make_plan(site: Site, model: Path, job: str = "sort", **changes: object) -> RunPlan:
-    """A classifying job over inbox/<job>; `changes` replace fields of the plan."""
+    """A classifying job over inbox/<job>, which reads no pictures: no run of it has to ask Tesseract what it can.
+    `changes` replace fields of the plan."""
     folder = site.root / "inbox" / job
     folder.mkdir(parents=True, exist_ok=True)
     settings: dict[str, object] = {
-        "input": Input(folder, ("*",), 0.0, "archive"),
+        "input": Input(folder, ("*",), 0.0, "archive", ocr=Ocr(enabled=False)),
         "model": ModelRef("tiny", model, hashlib.sha256(model.read_bytes()).hexdigest()),
         "task": TASK,
         "formats": ("parquet", "markdown"),
