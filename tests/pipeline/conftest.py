@@ -1,8 +1,9 @@
 """A workspace made by hand, as `jobs` would make it, and plans for it."""
 
 import hashlib
+import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,14 @@ def make_plan(site: Site, model: Path, job: str = "sort", **changes: object) -> 
         **changes,
     }
     return RunPlan(site=site, job=job, job_file_sha256="0" * 64, **settings)  # type: ignore[arg-type]
+
+
+def copied(plan: RunPlan, root: Path) -> RunPlan:
+    """The same plan over a copy of its workspace at `root`, which takes the place of what is there."""
+    shutil.rmtree(root, ignore_errors=True)
+    shutil.copytree(plan.site.root, root, symlinks=True)
+    site = replace(plan.site, root=root, key_file=root / "keys" / "log.key")
+    return replace(plan, site=site, input=replace(plan.input, folder=root / "inbox" / plan.job))
 
 
 @pytest.fixture

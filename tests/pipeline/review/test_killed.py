@@ -4,7 +4,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from pipeline import Review, RunPlan, Site
 from pipeline.records import requests
 from pipeline.records.entries import read_entries
 from pipeline.records.types import Document, ReviewRefused
-from tests.pipeline.conftest import Witness, make_plan, make_site
+from tests.pipeline.conftest import Witness, copied, make_plan, make_site
 from tests.pipeline.outbox.test_recover import KILLED, WRITES
 from tests.pipeline.review.test_uptake import left, row
 from tests.thorough import ALL, part
@@ -62,12 +61,6 @@ def made(folder: Path, tiny_model: Path, *, private: bool) -> RunPlan:
     left(plan.site, "invoice.txt", "accepted", "Bob")
     (requests.folder_of(plan.site) / f"{'0' * 32}.json").write_bytes(b"{}")
     return plan
-
-
-def copied(plan: RunPlan, root: Path) -> RunPlan:
-    shutil.copytree(plan.site.root, root)
-    site = replace(plan.site, root=root, key_file=root / "keys" / "log.key")
-    return replace(plan, site=site, input=replace(plan.input, folder=root / "inbox" / "sort"))
 
 
 def check(site: Site, step: int) -> None:
