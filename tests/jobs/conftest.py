@@ -29,6 +29,8 @@ task:
     - {{name: lease, description: "a lease of a flat: landlord, tenant"}}
     - {{name: invoice, description: "an invoice: total due"}}
 """
+WITH_PICTURES = SORT.replace(", ocr: off", "")
+"""The same job, which reads pictures, as all do that say nothing of it."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""Four thousand damaged files, ten thousand by `make torture`, always the same: a sound file or one exact message, soon and in little memory."""
+"""Damaged files, always the same, ten thousand by `make torture`: a sound file or one exact message, soon and in little
+memory."""
 
 import random
 import re
