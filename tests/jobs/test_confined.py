@@ -95,9 +95,10 @@ def write_scan(path: Path) -> None:
 
 
 @by_hand
-def test_a_run_with_a_real_model_compiles_reads_and_answers(tmp_path: Path) -> None:
-    """From an empty cache, so that the kernels are compiled under the filter, by numba; and a scan, where Tesseract is
-    installed, which is started under it."""
+def test_a_run_with_a_real_model_compiles_reads_and_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From an empty cache, so that the kernels are compiled under the filter, by numba, which need not optimise them;
+    and a scan, where Tesseract is installed, which is started under it."""
+    monkeypatch.setenv("NUMBA_OPT", "0")
     if not (model := os.environ.get("CLOISTER_MODEL")):
         pytest.skip("CLOISTER_MODEL names the real model")
     root, cache = tmp_path / "ws", tmp_path / "cache"

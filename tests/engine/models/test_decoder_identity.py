@@ -9,7 +9,7 @@ from engine import NUMERICS, isa
 from tests.engine.decoder_digests import GOLDEN, KINDS, LENGTH, ask
 from tests.engine.isas import ISAS_OF_ONE, need
 
-SHORT = 6
+SHORT = 4
 
 
 @pytest.fixture(scope="module")
