@@ -279,7 +279,8 @@ def test_a_wrong_entry_beside_a_wrong_tile_of_the_upper_level(copy: tuple[Path, 
 )  # fmt: skip
 def test_unknown_and_stale_files(copy: tuple[Path, str], path: str) -> None:
     (copy[0] / path).parent.mkdir(parents=True, exist_ok=True)
-    (copy[0] / path).write_bytes(b"x")
+    other = (copy[0] / "tile/0/035.p/40").read_bytes()[0] ^ 1  # a byte no tile begins with, which would only be stale
+    (copy[0] / path).write_bytes(bytes([other]))
     assert path in [finding.where for finding in audit.verify(*copy).findings]
 
 

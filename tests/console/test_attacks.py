@@ -3,12 +3,14 @@
 import contextlib
 import socket
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from jobs.console.guard import MOST_BODY_BYTES, POLICY
 from jobs.console.rights import RIGHTS, Right, Role
+from tests.console.browsing import command
 from tests.console.conftest import OWN, PASSPHRASE, Browser, Served, raw, received, serving, status_of
 from tests.jobs.conftest import Place, entries
 
@@ -27,16 +29,31 @@ def refused(place: Place) -> list[tuple[str, str]]:
     return [(entry["what"], entry["person"]) for entry in entries(place, "console.refused")]
 
 
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A console for what leaves no trace in it."""
+    root = tmp_path_factory.mktemp("console") / "ws"
+    command("init", root, "--origin", "test.example/log")
+    with serving(root) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def anna(lasting: Served) -> Browser:
+    """Somebody with all roles there."""
+    return lasting.everybody()
+
+
 @pytest.mark.parametrize("path", PAGES)
-def test_nobody_gets_a_page_without_signing_in(console: Served, path: str) -> None:
-    answer = console.browser().get(path)
+def test_nobody_gets_a_page_without_signing_in(lasting: Served, path: str) -> None:
+    answer = lasting.browser().get(path)
     assert answer.status == 401
-    assert console.house.site.origin not in answer.text
+    assert lasting.house.site.origin not in answer.text
 
 
 @pytest.mark.parametrize("cookie", ["cloister_session=", "cloister_session=x", f"cloister_session={'A' * 43}"])
-def test_a_made_up_session_is_none(console: Served, cookie: str) -> None:
-    assert Browser(console.port, cookie).get("/").status == 401
+def test_a_made_up_session_is_none(lasting: Served, cookie: str) -> None:
+    assert Browser(lasting.port, cookie).get("/").status == 401
 
 
 @pytest.mark.parametrize("path", ACTIONS)
@@ -150,10 +167,9 @@ def test_the_token_of_another_session_is_refused(console: Served) -> None:
         "/static/console.css%00.html", "/jobs/..\\..\\keys", "/static//etc/passwd", "/log/days/../../keys/people.json",
     ],
 )  # fmt: skip
-def test_path_names_that_lead_out_lead_nowhere(console: Served, path: str) -> None:
-    browser = console.everybody()
-    request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{console.port}\r\nCookie: {browser.cookie}\r\n"
-    answer = raw(console.port, f"{request}Connection: close\r\n\r\n".encode())
+def test_path_names_that_lead_out_lead_nowhere(lasting: Served, anna: Browser, path: str) -> None:
+    request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{lasting.port}\r\nCookie: {anna.cookie}\r\n"
+    answer = raw(lasting.port, f"{request}Connection: close\r\n\r\n".encode())
     assert status_of(answer) == 404
     assert b"passphrase" not in answer.lower()
     assert b"root:" not in answer
@@ -162,8 +178,8 @@ def test_path_names_that_lead_out_lead_nowhere(console: Served, path: str) -> No
 @pytest.mark.parametrize("path", ["/runs/x", "/jobs/x", "/models/x", "/models/" + "0" * 64, "/works/99", "/log/days/x",
                                   "/log/days/2026-11-01", "/queue?sort=x", "/queue?review=x", "/queue?after=x",
                                   "/documents/99999", "/nothing", "/runs/"])  # fmt: skip
-def test_what_is_not_there_is_not_found(console: Served, path: str) -> None:
-    answer = console.everybody().get(path)
+def test_what_is_not_there_is_not_found(anna: Browser, path: str) -> None:
+    answer = anna.get(path)
     told = answer.text if answer.status == 200 else ""
     assert answer.status == 404 or "no such place" in told
 
@@ -186,10 +202,10 @@ def test_a_body_that_just_fits_is_taken(console: Served) -> None:
 
 
 @pytest.mark.parametrize("length", ["-1", "x", "9" * 30, "1e3"])
-def test_a_length_that_is_none_is_refused(console: Served, length: str) -> None:
-    head = f"POST /sign-in HTTP/1.1\r\nHost: 127.0.0.1:{console.port}\r\nSec-Fetch-Site: same-origin\r\n"
+def test_a_length_that_is_none_is_refused(lasting: Served, length: str) -> None:
+    head = f"POST /sign-in HTTP/1.1\r\nHost: 127.0.0.1:{lasting.port}\r\nSec-Fetch-Site: same-origin\r\n"
     kind = "Content-Type: application/x-www-form-urlencoded\r\n"
-    assert status_of(raw(console.port, f"{head}{kind}Content-Length: {length}\r\n\r\n".encode())) in (400, 413)
+    assert status_of(raw(lasting.port, f"{head}{kind}Content-Length: {length}\r\n\r\n".encode())) in (400, 413)
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "multipart/form-data; boundary=x", "application/json", ""])
@@ -198,9 +214,9 @@ def test_another_kind_of_body_is_refused(console: Served, kind: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"])
-def test_other_methods_are_refused(console: Served, method: str) -> None:
-    request = f"{method} / HTTP/1.1\r\nHost: 127.0.0.1:{console.port}\r\nConnection: close\r\n\r\n"
-    assert status_of(raw(console.port, request.encode())) in (400, 405)
+def test_other_methods_are_refused(lasting: Served, method: str) -> None:
+    request = f"{method} / HTTP/1.1\r\nHost: 127.0.0.1:{lasting.port}\r\nConnection: close\r\n\r\n"
+    assert status_of(raw(lasting.port, request.encode())) in (400, 405)
 
 
 def test_a_head_that_is_too_long_is_refused(console: Served) -> None:

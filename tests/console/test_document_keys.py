@@ -11,6 +11,7 @@ import pipeline
 from jobs.console.rights import Role
 from tests.console.conftest import PASSPHRASE, Served, serving
 from tests.console.test_document import filled, find
+from tests.thorough import part
 
 __all__ = ["filled"]
 CHROMIUM = Path("/usr/bin/chromium")
@@ -135,7 +136,7 @@ def test_without_scripts(served: Served, sign_in: Callable[..., Page]) -> None:
     assert find(served.house, "sort", "c.pdf") > entry
 
 
-@pytest.mark.parametrize("width", [1280, 800])
+@pytest.mark.parametrize("width", part([1280, 800], 2, 1))
 def test_no_rule_of_accessibility_is_broken(served: Served, sign_in: Callable[..., Page], width: int) -> None:
     page = sign_in(viewport={"width": width, "height": 900}, bypass_csp=True)
     said: list[str] = []

@@ -3,30 +3,48 @@
 import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from jobs.console.rights import Role
+from tests.console.browsing import command
 from tests.console.conftest import PASSPHRASE, Answer, Browser, Served, serving
 from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place, entries, held
 
 ALL = ("/", "/queue", "/runs", "/jobs/sort", "/models", "/log", "/live.json")
 
 
-@pytest.fixture
-def ran(ready: Place, cloister: Cloister) -> Place:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Path:
     """A workspace after two runs: with a row that is done twice over, a copy, and a failure."""
-    ready.drop("sort", "lease.txt", LEASE)
-    ready.drop("sort", "copy.txt", LEASE)
-    ready.drop("sort", "broken.pdf", "%PDF-1.7\nbroken")
-    assert cloister("run", "sort").code == 1
-    job = ready.root / "jobs" / "sort.yaml"
+    place = Place(tmp_path_factory.mktemp("pages") / "ws")
+    command("init", place.root, "--origin", "test.example/log")
+    shutil.copy(tiny_model, place.root / "models" / "tiny.gguf")
+    job = place.job("sort")
+    place.drop("sort", "lease.txt", LEASE)
+    place.drop("sort", "copy.txt", LEASE)
+    place.drop("sort", "broken.pdf", "%PDF-1.7\nbroken")
+    command("run", "sort", "--workspace", place.root, code=1)
     job.write_text(job.read_text().replace("an invoice: total due", "a bill: total due"))
-    ready.drop("sort", "<b>invoice.txt", INVOICE)
-    assert cloister("run", "sort").code == 0
-    return ready
+    place.drop("sort", "<b>invoice.txt", INVOICE)
+    command("run", "sort", "--workspace", place.root)
+    return place.root
+
+
+@pytest.fixture
+def ran(made: Path, place: Place) -> Place:
+    """The same, where commands run."""
+    for path in made.iterdir():
+        if path.is_dir():
+            shutil.rmtree(place.root / path.name, ignore_errors=True)
+            shutil.copytree(path, place.root / path.name, symlinks=True)
+        else:
+            shutil.copy2(path, place.root / path.name)
+    return place
 
 
 @pytest.fixture

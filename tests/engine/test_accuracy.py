@@ -9,7 +9,7 @@ import engine
 from tests.benchmarks.accuracy import measure
 from tests.thorough import ALL
 
-COUNT = 300 if ALL else 100  # `python -m tests.benchmarks.accuracy` measures 1,000
+COUNT = 300 if ALL else 60  # `python -m tests.benchmarks.accuracy` measures 1,000
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from engine import gguf
 from engine.gguf import TensorSource
 from tests.models import WORDS, write_bert_folder
 from tests.reference.whole_numbers import WholeNumbers
+from tests.thorough import part
 
 TEXTS = ["", "the", *(" ".join(WORDS[:n] * 7) for n in (2, 5, 16)), "rechnung 17, total due: 3,40 of 9.99!"]
 LONG = "the lease of the tenant " * 130  # 652 tokens: values and weights of attention have fewer bits
@@ -24,8 +25,11 @@ SHAPES: list[dict[str, int]] = [
 ]
 
 
-@pytest.mark.parametrize("file_type", ["q8_0", "f16", "f32", "q4_0"])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+# One in three has each type and each shape.
+CASES: list[tuple[Any, dict[str, int]]] = [(kind, one) for one in SHAPES for kind in ("q8_0", "f16", "f32", "q4_0")]
+
+
+@pytest.mark.parametrize(("file_type", "shape"), part(CASES, 3), ids=str)
 def test_the_definition(tmp_path: Path, file_type: Any, shape: dict[str, int]) -> None:
     path = tmp_path / "m.gguf"
     engine.import_model(write_bert_folder(tmp_path / "hf", **shape), path, file_type="f32", name="m")

@@ -64,7 +64,7 @@ def test_every_instruction_set(isa: str, models: list[Path], digests: list[str])
     if engine.isa() == isa:
         pytest.skip("this is what all are compared with")
     expected = {path: digest for path, digest in zip(models, digests, strict=True) if isa in MODELS.get(kind(path), ())}
-    assert len(expected) > len(SHAPES)
+    assert len(expected) >= len(SHAPES)
     assert run(list(expected), CLOISTER_ISA=isa) == list(expected.values())
 
 

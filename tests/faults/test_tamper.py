@@ -16,8 +16,10 @@ import pipeline
 from tests.faults.tamper import GOOD, KEPT, NAMED, tamper
 from tests.faults.tampering import KINDS, draw
 from tests.faults.victim import Victim, make_victim, opened
+from tests.thorough import ALL
 
 SEED = 0
+NUMBER = 200 if ALL else 100
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +35,12 @@ def victim(ram: Path) -> Victim:
     return make_victim(ram / "victim")
 
 
-def test_two_hundred_tamperings_are_found_and_named(victim: Victim) -> None:
-    found = list(tamper(victim, SEED, range(200)))
+def test_tamperings_are_found_and_named(victim: Victim) -> None:
+    found = list(tamper(victim, SEED, range(NUMBER)))
     assert [each for each in found if each[2] not in GOOD] == []
     assert {kind for _, kind, _, _ in found} == KINDS.keys()
     counts = Counter(how for _, _, how, _ in found)
-    assert counts[NAMED] >= 180
+    assert counts[NAMED] >= 0.9 * NUMBER
     assert counts[KEPT] >= 1
     assert pipeline.verify(victim.site).complete
 

@@ -15,7 +15,7 @@ from tests.faults.inject import Fault, injected
 from tests.faults.papers import papers
 from tests.faults.torture import torture
 from tests.faults.workplace import scratch
-from tests.thorough import part
+from tests.thorough import ALL, part
 
 ROOT = Path(__file__).parents[2]
 SAME = End({"a": [{"path": "a", "state": "done"}]}, {}, {"x": "1"}, {}, {})
@@ -34,7 +34,7 @@ def harness(name: str, *arguments: str) -> str:
 @pytest.mark.parametrize("encrypted", part([True, False], 2))
 def test_runs_killed_at_random_moments_come_to_the_same_end(*, encrypted: bool) -> None:
     folder = scratch("kills")
-    done = torture(folder, number=2, documents=20, seed=7, workers=1, most=2, encrypted=encrypted)
+    done = torture(folder, number=2, documents=12, seed=7, workers=1, most=2, encrypted=encrypted)
     assert done.kills >= 2  # more, where a run comes to its end before its moment
     assert done.histories
     assert done.wrong == []
@@ -42,7 +42,7 @@ def test_runs_killed_at_random_moments_come_to_the_same_end(*, encrypted: bool) 
 
 
 def test_a_disk_that_fails_at_some_positions() -> None:
-    assert "exit" in harness("disk", "--every", "400", "--workers", "1")
+    assert "exit" in harness("disk", "--every", "400" if ALL else "800", "--workers", "1")
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="no unshare")

@@ -17,9 +17,10 @@ from jobs.load import load_site
 
 LEASE = "The landlord leases the flat to the tenant. The rent is due on the first of the month.\n"
 INVOICE = "Invoice 2026-17. Total due: EUR 120.00. Please pay to the account below.\n"
+# Without pictures: no run has to ask Tesseract what it can.
 SORT = """\
 job: {name}
-input: {{settle_seconds: 0, afterwards: {afterwards}}}
+input: {{settle_seconds: 0, afterwards: {afterwards}, ocr: off}}
 model: {{name: tiny}}
 task:
   type: classify
@@ -28,6 +29,8 @@ task:
     - {{name: lease, description: "a lease of a flat: landlord, tenant"}}
     - {{name: invoice, description: "an invoice: total due"}}
 """
+WITH_PICTURES = SORT.replace(", ocr: off", "")
+"""The same job, which reads pictures, as all do that say nothing of it."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from PIL import Image
 
 from pipeline.parse import find_tesseract
 from tests.faults.hindered import UNHINDERED
-from tests.jobs.conftest import LEASE, Cloister, Place, entries
+from tests.jobs.conftest import LEASE, WITH_PICTURES, Cloister, Place, entries
 
 
 def hindered(*arguments: str, of: str = "seccomp") -> "subprocess.CompletedProcess[str]":
@@ -69,6 +69,7 @@ def test_best_effort_runs_and_says_what_is_not_in_force(ready: Place, cloister: 
 
 def test_old_kernels_and_containers_that_refuse_second_lines_are_not_refused(ready: Place) -> None:
     """What is recognised of pictures is: Landlock alone keeps Tesseract from files."""
+    ready.job("sort", WITH_PICTURES)
     ready.drop("sort", "lease.txt", LEASE)
     picture = io.BytesIO()
     Image.new("L", (200, 100), 255).save(picture, "PNG")

@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 from jobs.silence.seal import TRACED
 from pipeline.parse import find_tesseract
 from tests.jobs import confined
-from tests.jobs.conftest import SORT
+from tests.jobs.conftest import WITH_PICTURES
 
 UNITS = Path(__file__).parents[2] / "configs" / "systemd"
 MOST = 2.0
@@ -95,14 +95,17 @@ def write_scan(path: Path) -> None:
 
 
 @by_hand
-def test_a_run_with_a_real_model_compiles_reads_and_answers(tmp_path: Path) -> None:
-    """From an empty cache, so that the kernels are compiled under the filter, by numba; and a scan, where Tesseract is
-    installed, which is started under it."""
+def test_a_run_with_a_real_model_compiles_reads_and_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From an empty cache, so that the kernels are compiled under the filter, by numba, which need not optimise them;
+    and a scan, where Tesseract is installed, which is started under it."""
+    monkeypatch.setenv("NUMBA_OPT", "0")
     if not (model := os.environ.get("CLOISTER_MODEL")):
         pytest.skip("CLOISTER_MODEL names the real model")
     root, cache = tmp_path / "ws", tmp_path / "cache"
     subprocess.run([*COMMAND, "init", root, "--origin", "test.example/log"], check=True, capture_output=True)
-    (root / "jobs" / "sort.yaml").write_text(SORT.format(name="sort", afterwards="archive").replace("tiny", "real"))
+    (root / "jobs" / "sort.yaml").write_text(
+        WITH_PICTURES.format(name="sort", afterwards="archive").replace("tiny", "real")
+    )
     shutil.copy(model, root / "models" / "real.gguf")
     (root / "inbox" / "sort").mkdir()
     (root / "inbox" / "sort" / "lease.html").write_text("<p>The tenant leases the flat from the landlord.</p>")

@@ -11,7 +11,7 @@ from jobs.errors import ConfigError
 from jobs.load import load_job
 from jobs.plan import make_plan
 from jobs.workspace import open_workspace
-from tests.jobs.conftest import SORT, Place
+from tests.jobs.conftest import WITH_PICTURES, Place
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_the_rules_of_the_input(place: Place) -> None:
 
 def _planned(place: Place, said: str) -> pipeline.Input:
     file = place.job("sort")
-    text = SORT.format(name="sort", afterwards="keep")
+    text = WITH_PICTURES.format(name="sort", afterwards="keep")
     file.write_text(text.replace("afterwards: keep", f"afterwards: keep{said}"))
     return make_plan(open_workspace(place.root), load_job(file)).input
 
@@ -78,7 +78,7 @@ def test_keys_of_models_that_write_are_not_for_others(place: Place, tiny_model: 
     place.root.joinpath("models").mkdir(exist_ok=True)
     shutil.copy(tiny_model, place.root / "models" / "tiny.gguf")
     file = place.job("sort")
-    text = SORT.format(name="sort", afterwards="keep")
+    text = WITH_PICTURES.format(name="sort", afterwards="keep")
     for line in ("model: {name: tiny, kv: int8}", None):
         file.write_text(text.replace("model: {name: tiny}", line) if line else ASK.format(rest="format: date"))
         plan = make_plan(open_workspace(place.root), load_job(file))

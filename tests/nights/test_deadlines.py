@@ -34,7 +34,7 @@ from tests.thorough import ALL
 COSTS = json.loads((Path(__file__).parent / "costs.json").read_text())
 FACTOR = 100.0
 READY = 45.0  # seconds until the documents of a run have their turn
-NIGHTS = 30 if ALL else 10
+NIGHTS = 30 if ALL else 6
 BATCH = 1  # characters: a document at a time, for against a window of half an hour a batch would be a large part
 JOB = SORT.replace("settle_seconds: 0,", "settle_seconds: 0, duplicates: process,") + (
     'schedule: {{cron: "0 22 * * *", timezone: UTC}}\nwindow: {{until: "22:40"}}\n'

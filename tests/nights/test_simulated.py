@@ -50,7 +50,7 @@ def of_follower(log: list[dict[str, object]]) -> list[str]:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_each_start_has_one_outcome_whatever_happens(ready: Place, seed: int) -> None:
-    wrong, outcomes = simulate(ready, 12, seed)
+    wrong, outcomes = simulate(ready, 8, seed)
     assert wrong == []
     assert outcomes["ran"] > 0
 

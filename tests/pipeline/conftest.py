@@ -1,14 +1,15 @@
 """A workspace made by hand, as `jobs` would make it, and plans for it."""
 
 import hashlib
+import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 import audit
-from pipeline import ClassifySettings, Input, Label, Limits, ModelRef, RunPlan, Site
+from pipeline import ClassifySettings, Input, Label, Limits, ModelRef, Ocr, RunPlan, Site
 
 TASK = ClassifySettings(
     labels=(Label("lease", "a lease of a flat: landlord, tenant"), Label("invoice", "an invoice: total due")),
@@ -47,17 +48,26 @@ def make_site(root: Path) -> Site:
 
 
 def make_plan(site: Site, model: Path, job: str = "sort", **changes: object) -> RunPlan:
-    """A classifying job over inbox/<job>; `changes` replace fields of the plan."""
+    """A classifying job over inbox/<job>, which reads no pictures: no run of it has to ask Tesseract what it can.
+    `changes` replace fields of the plan."""
     folder = site.root / "inbox" / job
     folder.mkdir(parents=True, exist_ok=True)
     settings: dict[str, object] = {
-        "input": Input(folder, ("*",), 0.0, "archive"),
+        "input": Input(folder, ("*",), 0.0, "archive", ocr=Ocr(enabled=False)),
         "model": ModelRef("tiny", model, hashlib.sha256(model.read_bytes()).hexdigest()),
         "task": TASK,
         "formats": ("parquet", "markdown"),
         **changes,
     }
     return RunPlan(site=site, job=job, job_file_sha256="0" * 64, **settings)  # type: ignore[arg-type]
+
+
+def copied(plan: RunPlan, root: Path) -> RunPlan:
+    """The same plan over a copy of its workspace at `root`, which takes the place of what is there."""
+    shutil.rmtree(root, ignore_errors=True)
+    shutil.copytree(plan.site.root, root, symlinks=True)
+    site = replace(plan.site, root=root, key_file=root / "keys" / "log.key")
+    return replace(plan, site=site, input=replace(plan.input, folder=root / "inbox" / plan.job))
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from pipeline.stages.window import Window
 from pipeline.states import State
 from tests.pipeline.conftest import Witness
 from tests.pipeline.test_run import INVOICE, LEASE, entries, go
+from tests.thorough import part
 
 Drop = Callable[[str, bytes | str], Path]
 EVENING = datetime(2026, 11, 27, 21, tzinfo=UTC)
@@ -81,7 +82,7 @@ def drawn(random_: random.Random, count: int) -> list[Took]:
     return documents
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", part(range(300), 4))
 def test_no_run_passes_its_window_by_more_than_one_document(seed: int) -> None:
     random_ = random.Random(seed)
     documents = drawn(random_, random_.choice([3, 100, 4000]))

@@ -4,11 +4,14 @@ import re
 import time
 from typing import Any, Final
 
+import pytest
+
 import pipeline
 from jobs.plan import make_site
 from jobs.workspace import open_workspace
 from tests.console.browser.served import Served
 from tests.console.browser.watch import Watch
+from tests.thorough import ALL
 
 IN_SIGHT: Final = "each => { const at = each.getBoundingClientRect(); return at.bottom > 0 && at.top < innerHeight; }"
 # Select a piece of the document's text, as a mouse does.
@@ -20,6 +23,12 @@ SELECT: Final = """(text) => {
   }
   throw new Error(`no text says ${text}`);
 }"""
+
+
+def with_scripts(served: Served) -> None:
+    """Skip the rest of a test without scripts, where others do alike without them; `make torture` tries it."""
+    if not (served.scripts or ALL):
+        pytest.skip("done without scripts by `make torture`; others show here what is alike")
 
 
 def find(watch: Watch, job: str, path: str) -> None:

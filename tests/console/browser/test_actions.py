@@ -4,7 +4,7 @@ import pytest
 
 from jobs.console.rights import Role
 from tests.console.browser.served import PASSPHRASE, Served
-from tests.console.browser.steps import IN_SIGHT, SELECT, choose, decided, find, listed
+from tests.console.browser.steps import IN_SIGHT, SELECT, choose, decided, find, listed, with_scripts
 from tests.console.browser.workspaces import DIGEST, FIELDS, TRIAGE
 
 REVIEWER = ("Ann", Role.REVIEWER)
@@ -70,6 +70,7 @@ def test_text_is_marked_as_a_value(served: Served) -> None:
 
 
 def test_a_summary_is_written(served: Served) -> None:
+    with_scripts(served)
     with served.somebody(*REVIEWER) as watch:
         find(watch, DIGEST, "trials/Audit notes cold store.txt")
         watch.label("Summary").fill("The cold store was warm.")
@@ -90,6 +91,7 @@ def test_an_answer_is_rejected_with_a_reason(served: Served) -> None:
 
 
 def test_what_was_decided_is_not_decided_again_by_going_back(served: Served) -> None:
+    with_scripts(served)
     with served.somebody(*REVIEWER, refusals=True) as watch:
         find(watch, TRIAGE, "post/Second reminder - account 30977.txt")
         address = watch.page.url
@@ -126,6 +128,7 @@ def test_evidence_pages_and_text_of_a_document(served: Served) -> None:
 
 
 def test_next_and_previous(served: Served) -> None:
+    with_scripts(served)
     with served.somebody(*REVIEWER) as watch:
         watch.go(f"/queue?job={FIELDS}&sort=path")
         paths = listed(watch)

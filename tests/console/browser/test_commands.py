@@ -9,7 +9,7 @@ from jobs.console.pages import PAGES
 from jobs.console.rights import Role
 from tests.console.browser import test_actions
 from tests.console.browser.served import Served
-from tests.console.browser.steps import ended
+from tests.console.browser.steps import ended, with_scripts
 from tests.console.browser.workspaces import FIELDS, TRIAGE, drop
 
 OPERATOR, AUDITOR = ("Otto", Role.OPERATOR), ("Ada", Role.AUDITOR)
@@ -18,10 +18,11 @@ OPERATOR, AUDITOR = ("Otto", Role.OPERATOR), ("Ada", Role.AUDITOR)
 def once(served: Served) -> None:
     """Commands take seconds, and the forms that start them are alike."""
     if not served.scripts:
-        pytest.skip("commands are started without scripts by the tests of running and verifying")
+        pytest.skip("commands are started without scripts by the tests of verifying, and by `make torture` of running")
 
 
 def test_a_job_is_run(served: Served) -> None:
+    with_scripts(served)
     drop(served.root, f"{TRIAGE}/new/Heating.txt", b"I complain: the heating has been broken for a week.\n")
     with served.somebody(*OPERATOR) as watch:
         watch.go("/")

@@ -12,7 +12,7 @@ from tests.console.browser.served import NARROW, Served, serve
 from tests.console.browser.workspaces import LONG, make_hostile
 from tests.thorough import ALL
 
-_COUNT = 200 if ALL else 60
+_COUNT = 200 if ALL else 36
 _LOOKED_AT = 1
 """Documents of each job, state and format whose pages are looked at."""
 

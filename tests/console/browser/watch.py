@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Locator, Page, Request, Response
@@ -110,9 +110,13 @@ class Watch:
 
     def focus(self) -> str:
         """The text or name of what has the focus, which a person has to see."""
-        assert not (why := self.page.evaluate(_FOCUS)), (self.page.url, why)
-        told = "document.activeElement.innerText || document.activeElement.name"
-        return " ".join(str(self.page.evaluate(told)).split())
+        return " ".join(str(self.at_focus("document.activeElement.innerText || document.activeElement.name")).split())
+
+    def at_focus(self, asked: str) -> Any:
+        """What a script says, while something has the focus that a person has to see."""
+        why, told = self.page.evaluate(f"[({_FOCUS})(), {asked}]")
+        assert not why, (self.page.url, why)
+        return told
 
     def _asks(self, request: Request) -> None:
         if not request.url.startswith((f"{self.url}/", "data:")):

@@ -1,4 +1,5 @@
-"""Ten thousand damaged files, always the same: a sound file or one exact message, soon and in little memory."""
+"""Damaged files, always the same, ten thousand by `make torture`: a sound file or one exact message, soon and in little
+memory."""
 
 import random
 import re
@@ -17,8 +18,9 @@ from engine.errors import BadModelFile, EngineError, UnsupportedModel
 from engine.gguf import GgmlType, GgufFile, TensorSource, read, write
 from engine.quant import TYPES, to_float32
 from tests.engine.conftest import Folder
+from tests.thorough import ALL
 
-MUTATIONS = 10_000
+MUTATIONS = 10_000 if ALL else 4_000
 OF_A_MODEL = 300
 SECONDS = 1.0
 BYTES = 8 << 20

@@ -12,7 +12,7 @@ import audit
 from jobs.doctor.machine import clock, ocr, service
 from jobs.doctor.patient import Patient
 from jobs.load import load_site
-from tests.jobs.conftest import SORT, Place
+from tests.jobs.conftest import SORT, WITH_PICTURES, Place
 from tests.jobs.doctor.found import patient_of, told, tree
 
 UNITS = Path(__file__).parents[3] / "configs" / "systemd"
@@ -38,7 +38,7 @@ def tesseract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
 
 
 def asking(place: Place, ocr: str) -> Patient:
-    place.job("sort", SORT.replace("settle_seconds: 0,", f"settle_seconds: 0, ocr: {ocr},"))
+    place.job("sort", SORT.replace("ocr: off", f"ocr: {ocr}"))
     return patient_of(place)
 
 
@@ -61,6 +61,7 @@ def test_a_language_that_a_job_asks_for_is_missing(ready: Place, tesseract: Call
 def test_without_tesseract(ready: Place, tesseract: Callable[..., None]) -> None:
     tesseract()
     assert told(ocr, Patient())[0][0] == "warning"
+    ready.job("sort", WITH_PICTURES)
     ((level, sentence),) = told(ocr, patient_of(ready))
     assert (level, sentence.startswith("Tesseract is not installed: scans")) == ("warning", True)
     ((level, sentence),) = told(ocr, asking(ready, "{{languages: [fra]}}"))

@@ -1,5 +1,6 @@
 """`cloister run` beside `cloister serve`: it hands the work over and follows it, whoever of them is killed when."""
 
+import contextlib
 import hashlib
 import json
 import signal
@@ -12,6 +13,7 @@ import pytest
 
 from tests.jobs.conftest import LEASE, SORT, Cloister, Place, entries
 from tests.jobs.nights.serving import serve, started, wait_for
+from tests.thorough import part
 
 YEARLY = SORT.replace("model:", 'schedule: {{cron: "0 0 1 1 *", timezone: UTC}}\nmodel:')
 """A job that the service does not start by itself."""
@@ -34,6 +36,14 @@ def served(ready: Place) -> Iterator["subprocess.Popen[str]"]:
 def left(place: Place) -> list[str]:
     """The files of requests."""
     return sorted(path.name for path in (place.root / "state" / "runs").iterdir())
+
+
+@contextlib.contextmanager
+def standing_still(process: "subprocess.Popen[str]") -> Iterator[None]:
+    """The process does nothing meanwhile, however long the others take."""
+    process.send_signal(signal.SIGSTOP)
+    yield
+    process.send_signal(signal.SIGCONT)
 
 
 def fill(place: Place, job: str, count: int = 300) -> None:
@@ -144,14 +154,16 @@ def test_what_a_request_waits_for_is_told_and_its_run_comes_after_that(
     ready.drop("sort", "lease.txt", LEASE)
     with started(ready, "run", "other") as first:
         wait_for(served, "documents found", "other")
-        with started(ready, "run", "sort") as second:
+        with standing_still(served):
+            second = started(ready, "run", "sort")
             wait_for(second, "waiting for the service, which runs other", "sort")
+        with second:
             assert wait_for(first, "documents found", "other")["total"] == 300
             assert ended(second)[0] == ended(first)[0] == 0
     assert [entry["job"] for entry in entries(ready, "run.started")] == ["other", "sort"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [*part([signal.SIGINT, signal.SIGTERM], 2), signal.SIGKILL])
 def test_who_follows_may_go_and_the_service_goes_on(
     ready: Place, served: "subprocess.Popen[str]", cloister: Cloister, number: signal.Signals
 ) -> None:
@@ -222,11 +234,12 @@ def test_a_request_that_was_left_while_the_service_was_busy_is_taken_up_by_the_n
     ready.drop("sort", "lease.txt", LEASE)
     with started(ready, "run", "other") as first:
         wait_for(served, "documents found", "other")
-        with started(ready, "run", "sort") as second:
-            wait_for(second, "waiting for the service, which runs other", "sort")
-            second.send_signal(signal.SIGINT)
-            assert "the service has not begun the run yet, and will" in ended(second)[2]
-        served.kill()
+        with standing_still(served):
+            with started(ready, "run", "sort") as second:
+                wait_for(second, "waiting for the service, which runs other", "sort")
+                second.send_signal(signal.SIGINT)
+                assert "the service has not begun the run yet, and will" in ended(second)[2]
+            served.kill()
         assert ended(first)[0] == 5
     with serve(ready) as next_:
         finished = [wait_for(next_, "run finished")["job"] for _ in range(2)]

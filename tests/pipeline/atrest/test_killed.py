@@ -13,8 +13,9 @@ from tests.pipeline.atrest.conftest import at_rest_of
 from tests.pipeline.atrest.test_at_rest import documents, files
 from tests.pipeline.conftest import Witness, make_plan, make_site
 from tests.pipeline.outbox.test_recover import fill, rows, run_and_die
+from tests.thorough import ALL
 
-EVERY = 9  # changes of the file system: each costs two runs
+EVERY = 9 if ALL else 18  # changes of the file system: each costs two runs
 
 
 @pytest.fixture
@@ -77,5 +78,5 @@ def test_erasures(root: Path, tiny_model: Path) -> None:
             assert all(len(keys.keys(name)) == 1 for name in keys.names()), step
         assert not any(files(keys.folder, ".new")), step
         assert pipeline.verify(plan.site).ok, step
-        step += 4
+        step += 4 if ALL else 7
     assert step > 12

@@ -14,29 +14,35 @@ import pipeline
 from pipeline import RunPlan, open_chronicle, run
 from pipeline.chronicle import index as chronicle_index
 from pipeline.chronicle.index import Chronicle
-from tests.pipeline.conftest import Witness, make_plan, make_site
-from tests.pipeline.outbox.test_recover import run_and_die
+from tests.pipeline.conftest import Witness, copied, make_plan, make_site
+from tests.pipeline.outbox.test_recover import fill, run_and_die
 
 Drop = Callable[[str, bytes | str], Path]
 LEASE = "The landlord leases the flat to the tenant. The rent is due on the first of the month.\n"
 
 
-@pytest.fixture
-def ran(plan: RunPlan, drop: Drop, tiny_model: Path) -> RunPlan:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> RunPlan:
     """Two jobs, three runs, and some commands."""
-    for number in range(5):
-        drop(f"{number}.txt", f"{LEASE} {number}")
-    drop("broken.pdf", b"%PDF-1.7\nbroken")
+    plan = make_plan(make_site(tmp_path_factory.mktemp("chronicle") / "ws"), tiny_model)
+    fill(plan, {f"{number}.txt": f"{LEASE} {number}".encode() for number in range(5)})
+    fill(plan, {"broken.pdf": b"%PDF-1.7\nbroken"})
     run(plan, observer=Witness())
     other = make_plan(plan.site, tiny_model, "other", private=True)
     (other.input.folder / "secret.txt").write_text(LEASE)
     run(other, observer=Witness())
     pipeline.record(plan.site, pipeline.SignedIn(person="Anna", roles="reader"))
-    drop("late.txt", f"{LEASE} late")
+    fill(plan, {"late.txt": f"{LEASE} late".encode()})
     run(replace(plan, job_file_sha256="1" * 64), observer=Witness())
     with pytest.raises(pipeline.ModelRefusedError):
         run(replace(plan, model=replace(plan.model, sha256="0" * 64)), observer=Witness())
     return plan
+
+
+@pytest.fixture
+def ran(made: RunPlan, plan: RunPlan) -> RunPlan:
+    """The same, in the workspace of `plan`."""
+    return copied(made, plan.site.root)
 
 
 def said(plan: RunPlan) -> list[dict[str, Any]]:

@@ -89,7 +89,7 @@ def test_killed_before_every_change(tmp_path: Path, tiny_model: Path, undisturbe
         report = pipeline.verify(plan.site)
         assert report.ok, (step, report.integrity, report.altered)
         assert not report.absent, step
-        step += 1 if ALL else 5  # not every one: each costs two runs
+        step += 1 if ALL else 11  # not every one: each costs two runs
     assert step > 25
 
 
@@ -181,7 +181,7 @@ def test_containers_killed_again_and_again(
     pipeline.run(whole, observer=Witness())
     plan = prepared(tmp_path / "killed", tiny_model, rule, afterwards, again)
     kills = 0
-    while run_and_die(plan, 35 + 23 * kills):
+    while run_and_die(plan, 35 + (23 if ALL else 31) * kills):
         kills += 1
     pipeline.run(plan, observer=Witness())
     assert kills > 3

@@ -13,7 +13,7 @@ import pytest
 import audit
 import pipeline
 from pipeline import RunPlan, Verification
-from tests.pipeline.conftest import Witness, make_plan, make_site
+from tests.pipeline.conftest import Witness, copied, make_plan, make_site
 from tests.pipeline.outbox.test_recover import fill, run_and_die
 from tests.pipeline.test_containers import zipped
 from tests.thorough import ALL
@@ -33,20 +33,22 @@ def run(plan: RunPlan, **changes: Any) -> pipeline.RunReport:
     return pipeline.run(replace(plan, **changes), observer=Witness())
 
 
-@pytest.fixture
-def ran(plan: RunPlan, drop: Drop) -> RunPlan:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> RunPlan:
     """A private job with documents in all states and a container, after two runs."""
-    plan = replace(plan, private=True)
-    drop("Anna.txt", LEASE)
-    drop("copy of Anna.txt", LEASE)
-    drop("Bernd.pdf", "%PDF-1.7\nbroken")
-    drop("post.zip", zipped({"Clara.txt": b"Total due: 3."}))
-    run(plan)
-    drop("Anna.txt", LEASE + " Again.")
-    drop("Bernd.pdf", "%PDF-1.7\nbroken again")
-    run(plan)
+    plan = make_plan(make_site(tmp_path_factory.mktemp("openings") / "ws"), tiny_model, private=True)
+    letter, lease = b"%PDF-1.7\nbroken", LEASE.encode()
+    mail = zipped({"Clara.txt": b"Total due: 3."})
+    run(fill(plan, {"Anna.txt": lease, "copy of Anna.txt": lease, "Bernd.pdf": letter, "post.zip": mail}))
+    run(fill(plan, {"Anna.txt": lease + b" Again.", "Bernd.pdf": letter + b" again"}))
     assert pipeline.verify(plan.site).complete
     return plan
+
+
+@pytest.fixture
+def ran(made: RunPlan, tmp_path: Path) -> RunPlan:
+    """The same in a workspace of its own."""
+    return copied(made, tmp_path / "workspace")
 
 
 def accusations(report: Verification) -> list[audit.Finding]:
@@ -194,11 +196,10 @@ def test_openings_of_what_was_erased_that_came_back_are_told(ran: RunPlan) -> No
 def test_killed_anywhere_a_run_leaves_nothing_in_private_that_is_accused(tmp_path: Path, tiny_model: Path) -> None:
     whole = replace(make_plan(make_site(tmp_path / "whole"), tiny_model, part_documents=2), private=True)
     fill(whole, {f"{name}.txt": f"{LEASE} {name}".encode() for name in ("Anna", "Bernd", "Clara")})
-    step, waiting = 3, 0
+    step, waiting = 3 if ALL else 5, 0
     while True:
-        root = shutil.copytree(whole.site.root, tmp_path / str(step))
-        site = replace(whole.site, root=root, key_file=root / "keys" / "log.key")
-        plan = replace(whole, site=site, input=replace(whole.input, folder=root / "inbox" / "sort"))
+        plan = copied(whole, tmp_path / str(step))
+        site = plan.site
         killed = run_and_die(plan, step)
         report = pipeline.verify(site)
         assert (report.ok, report.absent, report.private) == (True, (), None), (step, report)
@@ -207,5 +208,5 @@ def test_killed_anywhere_a_run_leaves_nothing_in_private_that_is_accused(tmp_pat
             break
         run(plan)
         assert pipeline.verify(site).notes == (), step
-        step += 4 if ALL else 8
+        step += 4 if ALL else 14
     assert waiting, "some kill came between the openings and their commit"

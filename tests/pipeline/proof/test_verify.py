@@ -19,20 +19,32 @@ import pipeline
 from pipeline import RunPlan
 from pipeline.proof.finding import Found
 from pipeline.proof.holding import FilesTask, PartTask, check_files, check_part
-from tests.pipeline.conftest import Witness
+from tests.pipeline.conftest import Witness, copied, make_plan, make_site
+from tests.pipeline.outbox.test_recover import fill
 
 Drop = Callable[[str, bytes | str], Path]
 
 
-@pytest.fixture
-def ran(plan: RunPlan, drop: Drop) -> RunPlan:
-    drop("lease.txt", "The landlord leases the flat to the tenant.")
-    drop("invoice.txt", "Invoice 7, total due 12.00.")
-    drop("broken/letter.pdf", b"%PDF-1.7 and nothing else")
-    drop("again/letter.pdf", b"%PDF-1.7 and nothing else")
+DOCUMENTS = {
+    "lease.txt": b"The landlord leases the flat to the tenant.",
+    "invoice.txt": b"Invoice 7, total due 12.00.",
+    "broken/letter.pdf": b"%PDF-1.7 and nothing else",
+    "again/letter.pdf": b"%PDF-1.7 and nothing else",
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> RunPlan:
+    plan = fill(make_plan(make_site(tmp_path_factory.mktemp("verify") / "ws"), tiny_model), DOCUMENTS)
     pipeline.run(plan, observer=Witness())
     assert pipeline.verify(plan.site).ok
     return plan
+
+
+@pytest.fixture
+def ran(made: RunPlan, plan: RunPlan) -> RunPlan:
+    """The same run, in the workspace of `plan`."""
+    return copied(made, plan.site.root)
 
 
 def flip(path: Path) -> None:

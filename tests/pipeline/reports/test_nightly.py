@@ -226,7 +226,7 @@ def test_killed_anywhere_the_report_is_whole(plan: RunPlan, drop: Drop, tmp_path
     drop("lease.txt", LEASE)
     go(plan)
     steps = []
-    for step in part(range(40, 140, 3), 3):
+    for step in part(range(40, 140, 3), 5):
         drop("invoice.txt", f"{INVOICE} {step}")
         killed = run_and_die(plan, step, lambda: go(plan))
         found = pipeline.verify(plan.site)

@@ -26,7 +26,7 @@ DOCUMENTS = {
     "empty.txt": b"",
     "f.txt": INVOICE + b" Another one.",
 }
-EVERY = 9 if ALL else 18
+EVERY = 9 if ALL else 27
 """Changes of the file system from one kill to the next."""
 ANSWERED = ("a.txt", "b.txt", "c.zip", "c.zip!/d.txt", "c.zip!/e.txt", "f.txt")
 

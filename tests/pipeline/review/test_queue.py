@@ -11,30 +11,36 @@ import pytest
 import pipeline
 from pipeline import Filter, RunPlan, results, row_of, run
 from pipeline.review.queue.index import open_queue
-from tests.pipeline.conftest import Witness, make_plan, make_site
+from tests.pipeline.conftest import Witness, copied, make_plan, make_site
+from tests.pipeline.outbox.test_recover import fill
 
 LEASE = "The landlord leases the flat to the tenant. The rent is due on the first of the month.\n"
 INVOICE = "Invoice 2026-17. Total due: EUR 120.00. Please pay to the account below.\n"
 Drop = Callable[[str, bytes | str], Path]
 
 
-@pytest.fixture
-def filled(plan: RunPlan, drop: Drop, tiny_model: Path) -> RunPlan:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> RunPlan:
     """Two jobs over documents that came again, failed, were copies, and were answered anew."""
+    plan = make_plan(make_site(tmp_path_factory.mktemp("queue") / "ws"), tiny_model)
     other = make_plan(plan.site, tiny_model, "other", part_documents=2)
+    documents = {f"post/{number}.txt": f"{LEASE} {number}".encode() for number in range(5)}
+    documents |= {f"mail/2026/{number}.txt": f"{INVOICE} {number}".encode() for number in range(5)}
     for job in (plan, other):
-        for number in range(5):
-            drop(f"post/{number}.txt", f"{LEASE} {number}")
-            drop(f"mail/2026/{number}.txt", f"{INVOICE} {number}")
-            (job.input.folder / "post").mkdir(parents=True, exist_ok=True)
+        fill(plan, documents)
         if job is other:
             shutil.copytree(plan.input.folder, other.input.folder, dirs_exist_ok=True)
         (job.input.folder / "empty.txt").write_text("")
         run(job, observer=Witness())
-    drop("copy.txt", f"{LEASE} 1")
-    drop("post/new.txt", LEASE)
+    fill(plan, {"copy.txt": f"{LEASE} 1".encode(), "post/new.txt": LEASE.encode()})
     run(replace(plan, input=replace(plan.input, duplicates="process")), observer=Witness())
     return plan
+
+
+@pytest.fixture
+def filled(made: RunPlan, plan: RunPlan) -> RunPlan:
+    """The same runs, in the workspace of `plan`."""
+    return copied(made, plan.site.root)
 
 
 def facts(row: dict[str, object] | pipeline.Item) -> tuple[object, ...]:

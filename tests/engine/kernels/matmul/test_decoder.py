@@ -297,7 +297,7 @@ def test_memory_is_near_the_size_of_the_file() -> None:
 @pytest.mark.parametrize("isa", [*ISAS_OF_THE_OTHER, "plain"])
 def test_every_instruction_set(isa: str) -> None:
     """The tests of this file in a process of that instruction set, or as plain Python; fewer where they are slow. Whole
-    decoders are compared on all instruction sets, and these products by `make torture`."""
+    decoders are compared on the other half of the sets, and both on all by `make torture`."""
     if os.environ.get("CLOISTER_ISA") or not JIT:
         pytest.skip("this is such a process")
     if isa != "plain":
