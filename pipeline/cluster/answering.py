@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic, TypeVar, cast
 
+import engine
 from pipeline.answer.compute import Embedding, Pulse
 from pipeline.answer.converse import Conversing
 from pipeline.cluster.crew import Crew
@@ -38,6 +39,11 @@ class AnswerThere:
     def hands(self) -> int:
         """How many machines answer now: the workers, or this one where there is none."""
         return len(self.crew.roster.working()) or 1
+
+    def threads(self) -> int:
+        """How many threads they have in all, of which each reads a document at a time."""
+        members = self.crew.roster.working()
+        return sum(member.identity.threads for member in members if member.identity) or engine.threads()
 
     def __call__(
         self, items: Iterable[T], pulse: Pulse, *, review_hidden: bool = False

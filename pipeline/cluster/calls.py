@@ -20,6 +20,7 @@ WORD, LIST = 1 << 20, 64 << 20
 
 
 _AT_ONCE: Final = 32  # documents in one message, at most
+_READ_BESIDE: Final = 8  # of them, for which a worker has as long as for one: it has others before that, too
 _UNDER_WAY: Final = 2  # such messages, so that a worker has documents while others come back
 
 
@@ -73,7 +74,8 @@ class Calls:
         answers: Sequence[dict[str, Any] | Exception]
         try:
             room = sum(one.room for one in some)
-            said = await self.call("read_many", timeout, room=room, documents=[dict(one.message) for one in some])
+            patience = timeout * max(1.0, len(some) / _READ_BESIDE)
+            said = await self.call("read_many", patience, room=room, documents=[dict(one.message) for one in some])
             answers = _one_each(said.get("answers"), len(some))
         except (WorkerLostError, BadWorkerError, WorkerRefusedError) as error:
             answers = [error] * len(some)

@@ -17,8 +17,8 @@ from pipeline.parse import Tesseract
 from pipeline.plan import Cluster, RunPlan
 from pipeline.report import Observer
 
-READERS: Final = 64
-"""Documents that the head has read at a time, at most, by all workers together."""
+READERS: Final = 1024
+"""Documents that the head has read at a time, at most, by all workers together; each has a thread that waits for it."""
 
 
 @contextlib.contextmanager

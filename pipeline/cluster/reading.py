@@ -16,7 +16,7 @@ from pipeline.inbox.reading import Read, ReadHere, Scratch, Stop
 from pipeline.parse import Limits, Options, StoppedError
 
 _LOST: Final = 3  # workers that may be lost with a document before it is read here
-_LOOK_SECONDS: Final = 0.5  # between two looks whether to stop, of each of those who wait
+_LOOK_SECONDS: Final = 1.0  # between two looks whether to stop, of each of those who wait
 _OTHERS, _PAGES = 10, 250  # times the limit of one reading that a worker may have a document, without OCR and with it
 _SMALL: Final = 1 << 16  # bytes of a document that is sent together with others
 _PART: Final = 1 << 30

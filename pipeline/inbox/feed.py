@@ -49,7 +49,8 @@ _AHEAD_UNPACKED = 32 << 20  # of each of them: so much of a disk may wait for it
 class Feed:
     """Takes files in one after another, has them read, and gives them out as what they are decided to be.
 
-    `expect` is told how many documents a container brings.
+    `workers`: documents that are read at a time, at most; `expect` is told how many documents a container brings;
+    `threads`: how many there are to read by, here or elsewhere, for each of which two documents are taken in.
     """
 
     plan: RunPlan
@@ -57,6 +58,7 @@ class Feed:
     reader: Reader
     workers: int
     expect: Callable[[int], None] = lambda count: None
+    threads: Callable[[], int] = lambda: 1
 
     def __call__(self, sources: Sequence[Source], stop: Callable[[], bool]) -> Iterator[Work | Ended]:
         """One item a document, in order; when `stop()` becomes true, nothing more is taken in or given out."""
@@ -81,12 +83,12 @@ class Feed:
 
     def _begin(self, order: deque[Node], coming: Iterator[Source], threads: ThreadPoolExecutor) -> bool:
         """Start what there is room for, in order, at least the first; whether there is one."""
-        held = 0
-        for place, node in enumerate(islice(order, max(_AHEAD_FILES, 2 * self.workers))):
+        held, ahead = 0, max(_AHEAD_FILES, 2 * self.threads())
+        for place, node in enumerate(islice(order, ahead)):
             if node.outcome is None and (place == 0 or held <= AHEAD_BYTES):
                 self._start(node, threads, ahead=place > 0)
             held += node.weight()
-        while len(order) <= max(_AHEAD_FILES, 2 * self.workers) and (held <= AHEAD_BYTES or not order):
+        while len(order) <= ahead and (held <= AHEAD_BYTES or not order):
             source = next(coming, None)
             if source is None:
                 break

@@ -49,7 +49,7 @@ def _answer_all(opened: Opened, ready: Ready, tally: Tally, window: Window, ahea
     plan, pool = opened.plan, ready.pool
     opened.committer.maker = maker(plan, opened.job_digest, ready.model, pool.describe(), ready.tesseract)
     reader, decisions = Reader(plan, ready.reading, ready.unread, window), Decisions(plan, opened.history)
-    feed = Feed(plan, decisions, reader, ready.readers, tally.expect)
+    feed = Feed(plan, decisions, reader, ready.readers, tally.expect, ready.threads)
     loop = _Loop(plan, opened.committer, opened.nightly, tally, opened.observer, window, ahead, opened.take_up)
     window.hands = ready.hands
     ahead.begin()

@@ -30,7 +30,7 @@ class Ready:
     """The means to answer documents: the parsers, what reads by them, the loaded model, and the task on it.
 
     `tesseract` reads pictures of text; without it `unread` says why there is none. `readers`: documents that are read
-    at a time; `hands`: machines that answer at a time.
+    at a time, at most; `hands`: machines that answer at a time, and `threads`: what they have to read by, all together.
     """
 
     pool: ParserPool
@@ -41,6 +41,7 @@ class Ready:
     answers: Answers
     readers: int
     hands: Callable[[], int] = lambda: 1
+    threads: Callable[[], int] = engine.threads
 
     def tokens(self, text: str) -> int:
         """The tokens of a text for the model."""
@@ -98,7 +99,7 @@ def _ready(opened: Opened, pool: ParserPool, model: Loaded) -> Iterator[Ready]:
     from pipeline.cluster.night import READERS, crewed  # Dask is loaded by those runs alone that need it
 
     with crewed(plan, plan.cluster, opened.model_sha256, here, answers, tesseract, observer) as (there, on_all):
-        yield Ready(pool, there, tesseract, unread, model, on_all, READERS, on_all.hands)
+        yield Ready(pool, there, tesseract, unread, model, on_all, READERS, on_all.hands, on_all.threads)
 
 
 def _commit_first(opened: Opened, found: Found, isolation: Isolation | None, is_empty: bool) -> None:
