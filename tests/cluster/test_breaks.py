@@ -38,6 +38,9 @@ def expected(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> RunP
     return plan
 
 
+pytestmark = pytest.mark.usefixtures("ready_first")
+
+
 @pytest.fixture
 def small(plan: RunPlan, monkeypatch: pytest.MonkeyPatch) -> RunPlan:
     """A job that commits often; heads are patient for some seconds only."""

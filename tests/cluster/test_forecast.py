@@ -4,6 +4,8 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 import engine
 from jobs.cluster.seen import see
 from pipeline import RunPlan, run
@@ -15,6 +17,7 @@ from tests.jobs.conftest import SORT, Cloister, Place
 from tests.pipeline.conftest import Witness
 
 
+@pytest.mark.usefixtures("ready_first")
 def test_what_a_run_took_is_held_with_the_machines_that_made_its_rows(two: Machines, plan: RunPlan) -> None:
     fill(plan.input.folder)
     run(replace(plan, cluster=two.cluster), observer=Witness())

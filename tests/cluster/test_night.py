@@ -55,6 +55,7 @@ def alone(tmp_path: Path, tiny_model: Path) -> tuple[RunPlan, RunReport]:
     return plan, run(plan, observer=Witness())
 
 
+@pytest.mark.usefixtures("ready_first")
 def test_rows_are_those_of_one_machine(two: Machines, plan: RunPlan, alone: tuple[RunPlan, RunReport]) -> None:
     fill(plan.input.folder)
     report = run(replace(plan, cluster=two.cluster), observer=Witness())

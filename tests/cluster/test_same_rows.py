@@ -9,11 +9,10 @@ import pytest
 
 from engine.cpu import ISAS
 from pipeline import RunPlan, run
-from pipeline.cluster.crew import Crew
 from pipeline.cluster.sharing import Grouping
 from pipeline.records.entries import read_entries
 from pipeline.records.types import Document
-from tests.cluster.processes import PATIENCE, Machines, machines
+from tests.cluster.processes import Machines, machines
 from tests.cluster.test_night import fill, rows
 from tests.pipeline.conftest import Witness, make_plan, make_site
 from tests.pipeline.test_run_writing import FIELDS, USED
@@ -22,19 +21,12 @@ FLAGS = set(Path("/proc/cpuinfo").read_text().split())
 SETS = {"one": "portable", "two": "avx2", "three": "avx512_vnni"}
 MADE = {name: isa for name, isa in SETS.items() if not ISAS[isa] - FLAGS}
 
+pytestmark = pytest.mark.usefixtures("ready_first")
+
 
 @pytest.fixture
 def growing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machines]:
-    """A cluster of no worker yet. Runs wait for all that it has, and groups are so small that each gets some."""
-    begin = Crew.__enter__
-
-    def begin_with_all(crew: Crew) -> Crew:
-        begin(crew)
-        with crew.changed:
-            assert crew.changed.wait_for(lambda: len(crew.roster.working()) == len(found.workers), PATIENCE)
-        return crew
-
-    monkeypatch.setattr(Crew, "__enter__", begin_with_all)
+    """A cluster of no worker yet, and groups that are so small that each worker gets some."""
     monkeypatch.setattr("pipeline.cluster.sharing.FIRST", 500)
     monkeypatch.setattr("pipeline.cluster.answering.READING", Grouping(0.01, 1))
     monkeypatch.setattr("pipeline.cluster.answering.WRITING", Grouping(0.01, 1))
