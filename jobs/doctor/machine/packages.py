@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
 from collections.abc import Iterator, Mapping
 from importlib import metadata
+from pathlib import Path
 
 from jobs.doctor.base import Figures, Finding, Needs, found_or, problem, warning
 from jobs.doctor.compared import same
@@ -47,19 +49,21 @@ def _judged(pins: Mapping[str, str], installed: Mapping[str, metadata.Distributi
 
 
 def changed_files(package: metadata.Distribution) -> list[str]:
-    """The files of a package that are gone, or whose bytes are not those that its RECORD states."""
+    """The files of a package that are gone, or whose bytes are not those that its RECORD states (PyPA: recording
+    installed projects). `package.files` is no help: since Python 3.12 it leaves out what is gone."""
     changed = []
-    for file in package.files or ():
-        if file.hash is None or file.hash.mode != "sha256":
+    for file, stated, *_ in csv.reader((package.read_text("RECORD") or "").splitlines()):
+        mode, _, value = stated.partition("=")
+        if mode != "sha256":
             continue
         try:
-            with open(file.locate(), "rb") as body:  # noqa: PTH123 (a path that may be of a zip file)
+            with Path(str(package.locate_file(file))).open("rb") as body:
                 digest = hashlib.file_digest(body, "sha256").digest()
         except OSError:
             changed.append(f"{file} is gone")
             continue
-        if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value:
-            changed.append(str(file))
+        if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != value:
+            changed.append(file)
     return changed
 
 

@@ -152,7 +152,7 @@ def test_a_machine_without_tesseract(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def test_a_run_reads_pictures_and_says_with_what(plan: RunPlan, tesseract: Tesseract) -> None:
-    plan = replace(plan, formats=("parquet",))
+    plan = replace(plan, formats=("parquet",), input=replace(plan.input, ocr=Ocr()))
     (plan.input.folder / "scan.png").write_bytes(picture())
     assert pipeline.run(plan, observer=Witness()).counts["done"] == 1
     (row,) = pipeline.results(plan.site)
@@ -175,6 +175,7 @@ def test_a_job_without_ocr_says_what_its_pictures_need(plan: RunPlan) -> None:
 
 
 def test_a_run_stops_between_two_pages(plan: RunPlan, tesseract: Tesseract) -> None:
+    plan = replace(plan, input=replace(plan.input, ocr=Ocr()))
     (plan.input.folder / "scan.tiff").write_bytes(picture(kind="TIFF", pages=3))
     asked = 0
 
