@@ -214,17 +214,17 @@ class RunPlan:
         folder, root = self.input.folder.resolve(), self.site.root.resolve()
         return str(folder.relative_to(root) if folder.is_relative_to(root) else folder)
 
-    @property
+    @cached_property
     def outbox(self) -> Path:
         """Finished parts, and the folder .staging/ of unfinished ones."""
         return self.site.root / "outbox" / self.job
 
-    @property
+    @cached_property
     def archive(self) -> Path:
         """The bytes of finished documents with their parsed text."""
         return self.site.root / "archive" / self.job
 
-    @property
+    @cached_property
     def failed(self) -> Path:
         """The failed documents, each with a .reason.json."""
         return self.site.root / "failed" / self.job

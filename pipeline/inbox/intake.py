@@ -5,9 +5,9 @@ import errno
 import hashlib
 import os
 import re
+import secrets
 import shutil
 import stat
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -221,7 +221,8 @@ def _stage(
     """The arrival with its sha256, its bytes in staging; `check` raises where they are not to be trusted."""
     staging = archive / ".staging"
     staging.mkdir(parents=True, exist_ok=True)
-    folder, digest = Path(tempfile.mkdtemp(prefix="new-", dir=staging)), hashlib.sha256()
+    folder, digest = staging / f"new-{secrets.token_hex(8)}", hashlib.sha256()
+    folder.mkdir(mode=0o700)
     try:
         with at_rest.create(folder / COPY, archive.name) as copy:
             for chunk in chunks:

@@ -115,9 +115,16 @@ def _to_archive(root: Path, entry: Document) -> None:
     staging, final = _staging(root, entry), archive_folder(root, entry.job, str(entry.document))
     if staging.is_dir():
         move(staging / COPY, final / "bytes" / archive_name(entry.raw_path))
-        for text in staging.glob("text/*"):
-            move(text, final / "text" / text.name)
+        for name in _names(staging / "text"):
+            move(staging / "text" / name, final / "text" / name)
         _remove_staged(staging)
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208 (at a third of the time of paths, for each document)
+    except FileNotFoundError:
+        return []
 
 
 def _remove_staged(staging: Path) -> None:

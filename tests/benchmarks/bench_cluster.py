@@ -14,8 +14,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cluster.processes import COMMAND, Machines, machines
@@ -137,27 +138,55 @@ def start(found: Machines, names: tuple[str, ...], groups: dict[str, Path]) -> N
         found.start_worker(name, within=["ip", "netns", "exec", name, "sh", "-c", inside, "sh"])
 
 
-def rate(found: Machines, folder: Path, documents: list[tuple[str, bytes]], workers: int) -> float:
-    """Bytes a second that a cluster does, without what a night takes that has next to nothing to do."""
+def used(groups: Iterable[Path]) -> float:
+    """The CPU seconds of all processes in these groups, and of those that they have outlived."""
+    pids = [pid for group in groups for pid in group.with_name("cgroup.procs").read_text().split()]
+    stats = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15] for pid in pids]
+    return sum(int(ticks) for stat in stats for ticks in stat) / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Bytes a second, and the share of their CPU that the workers used. Without what a night takes that has next to
+    nothing to do."""
+
+    bytes: float
+    busy: float
+
+
+def rate(found: Machines, folder: Path, documents: list[tuple[str, bytes]], groups: list[Path], share: float) -> Rate:
+    """What a cluster does with the documents."""
+    workers = len(groups)
     night(folder / "warm", documents[:workers], found)
+    at = [used(groups)]
     base, _ = night(folder / "few", documents[:workers], found)
+    at.append(used(groups))
     took, _ = night(folder / "all", documents, found)
-    return sum(len(body) for _, body in documents[workers:]) / (took - base)
+    at.append(used(groups))
+    seconds, cpu = took - base, at[2] - at[1] - (at[1] - at[0])
+    return Rate(sum(len(body) for _, body in documents[workers:]) / seconds, cpu / (seconds * share * workers))
 
 
-def compare(folder: Path, groups: dict[str, Path], documents: list[tuple[str, bytes]], rounds: int, what: str) -> None:
-    """Print what four workers do of four times one, which gets a quarter of the documents: nights of one length."""
-    per = dict[int, list[float]]()
-    for _ in range(rounds):
+def compare(
+    folder: Path, groups: dict[str, Path], documents: list[tuple[str, bytes]], asked: argparse.Namespace, what: str
+) -> None:
+    """Print what four workers do of four times one, which gets a quarter of the documents: nights of one length. Where
+    two CPUs are one core's threads, four do less than that with the same CPU time: see how busy they were."""
+    per = dict[int, list[Rate]]()
+    for _ in range(asked.rounds):
         for workers in (1, 4):
             some = documents if workers == 4 else documents[::4]
             with machines(folder / "cluster", host=HOST) as found:
                 start(found, NAMES[:workers], groups)
-                per.setdefault(workers, []).append(rate(found, folder, some, workers))
+                theirs = [groups[name] for name in NAMES[:workers]]
+                per.setdefault(workers, []).append(rate(found, folder, some, theirs, asked.share))
             shutil.rmtree(folder / "cluster")
-            print(f"  {what}, {workers}: {per[workers][-1] / 1000:.1f} kB/s", flush=True)
-    one, four = (statistics.median(per[workers]) for workers in (1, 4))
-    print(f"{len(documents)} {what}: four workers have {four / (4 * one):.3f} of four times one (bar 0.9)", flush=True)
+            told = per[workers][-1]
+            print(f"  {what}, {workers}: {told.bytes / 1000:.1f} kB/s, busy {told.busy:.3f}", flush=True)
+    one, four = (statistics.median(each.bytes for each in per[workers]) for workers in (1, 4))
+    busy = statistics.median(each.busy for each in per[4])
+    print(f"{len(documents)} {what}: four workers have {four / (4 * one):.3f} of four times one", flush=True)
+    print(f"{len(documents)} {what}: four workers use {busy:.3f} of the sum of their shares (bar 0.9)", flush=True)
 
 
 def head(folder: Path, groups: dict[str, Path], count: int) -> None:
@@ -179,8 +208,8 @@ def measure(asked: argparse.Namespace) -> None:
         groups = held.enter_context(shares(asked.share))
         print(f"each worker has {asked.share:.0%} of a CPU")
         if documents := contracts(asked.contracts):
-            compare(folder, groups, documents, asked.rounds, "contracts")
-        compare(folder, groups, letters(asked.letters), asked.rounds, "letters")
+            compare(folder, groups, documents, asked, "contracts")
+        compare(folder, groups, letters(asked.letters), asked, "letters")
         head(folder, groups, asked.small)
     shutil.rmtree(folder)
 
