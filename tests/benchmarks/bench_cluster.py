@@ -134,8 +134,8 @@ def night(folder: Path, documents: list[tuple[str, bytes]], found: Machines) -> 
 
 def start(found: Machines, names: tuple[str, ...], groups: dict[str, Path]) -> None:
     for name in names:
-        inside = f'echo $$ > {groups[name]}; exec "$@"'
-        found.start_worker(name, within=["ip", "netns", "exec", name, "sh", "-c", inside, "sh"])
+        inside = f'echo $$ > {groups[name]} && exec "$@"'  # before the network: in it cgroups are not mounted
+        found.start_worker(name, within=["sh", "-c", inside, "sh", "ip", "netns", "exec", name])
 
 
 def used(groups: Iterable[Path]) -> float:
