@@ -149,5 +149,8 @@ def _settle(waits: "asyncio.Future[dict[str, Any]]", answer: dict[str, Any] | Ex
 
 
 def _told(said: object) -> str:
-    """What a peer says, for people and the log."""
-    return visible(str(said)[:2000])
+    """What a peer says, for people and the log; of what has no end in its depth, only its type."""
+    try:
+        return visible(str(said)[:2000])
+    except RecursionError:
+        return type(said).__name__

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import engine
-from jobs.cluster.seen import see
+from jobs.cluster.seen import ask, see
 from pipeline import RunPlan, run
 from pipeline.records.costs.jobs import AllCosts
 from pipeline.records.entries import fold, read_entries
@@ -28,19 +28,23 @@ def test_what_a_run_took_is_held_with_the_machines_that_made_its_rows(two: Machi
 
 
 def test_who_is_ready_is_counted(two: Machines) -> None:
-    assert (see(two.cluster, 7).machines, see(two.cluster, 7).problem) == (2, None)
+    seen = see(two.cluster, ask(two.cluster), 7)
+    assert (seen.machines, seen.problem) == (2, None)
 
 
 def test_where_nobody_answers_those_of_the_last_run_are_counted(two: Machines) -> None:
-    seen = see(replace(two.cluster, scheduler="tls://127.0.0.1:1"), 7)
+    nowhere = replace(two.cluster, scheduler="tls://127.0.0.1:1")
+    found = ask(nowhere)
+    seen = see(nowhere, found, 7)
     assert seen.machines == 7
+    assert see(nowhere, found, 3).machines == 3, "of another job"
     assert "no scheduler answers there" in str(seen.problem)
     assert "as many as in the last run are counted" in str(seen.problem)
 
 
 def test_without_a_worker_this_machine_is_counted(tmp_path: Path) -> None:
     with machines(tmp_path / "cluster") as found:
-        seen = see(found.cluster, 7)
+        seen = see(found.cluster, ask(found.cluster), 7)
     assert (seen.machines, seen.problem) == (
         1,
         "no worker is ready (none is listed): this machine would work alone",

@@ -12,7 +12,8 @@ import pytest
 
 from pipeline import RunPlan, run
 from pipeline.cluster import crew
-from pipeline.cluster.errors import BadWorkerError
+from pipeline.cluster.calls import _checked
+from pipeline.cluster.errors import BadWorkerError, WorkerLostError, WorkerRefusedError
 from pipeline.cluster.identity import own_identity, parse_readiness
 from pipeline.cluster.quiet import ROOM
 from pipeline.cluster.roster import JOINING, WORKING, Member, Roster
@@ -196,3 +197,12 @@ def test_a_worker_may_come_hours_after_a_run_began(
     monkeypatch.setattr(crew, "own_identity", lambda name: replace(began, clock=began.clock - 7200))
     with stranger(bare, tmp_path / "s", {**RIGHT, "read": always({"failed": "so"})}):
         assert "worker ready" in {event for event, _ in ended(hasty)}
+
+
+def test_what_a_worker_says_without_an_end_is_told_by_its_type() -> None:
+    deep: Any = "so"
+    for _ in range(2_000):
+        deep = [deep]
+    for said in ("failed", "refused", "forgotten"):
+        with pytest.raises((BadWorkerError, WorkerRefusedError, WorkerLostError), match="list"):
+            _checked({said: deep})
