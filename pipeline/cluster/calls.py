@@ -39,6 +39,7 @@ class Calls:
     def __init__(self, address: str, credential: Credential) -> None:
         self.address = address
         self._waiting, self._under_way = deque[_Waiting](), set[asyncio.Task[None]]()
+        self._asking, self._closed = set["asyncio.Task[Any] | None"](), False
         arguments = credential.security.get_connection_args("client")  # type: ignore[no-untyped-call]
         self._rpc = rpc(address, timeout=CONNECT_SECONDS, connection_args=arguments)  # type: ignore[no-untyped-call]
 
@@ -96,23 +97,35 @@ class Calls:
         self, operation: str, timeout: float | None, room: int, message: Mapping[str, Any]
     ) -> dict[str, Any]:
         ROOM.set([room])
+        self._asking.add(asker := asyncio.current_task())
         try:
             async with asyncio.timeout(timeout):
                 answer = await getattr(self._rpc, operation)(**message)
+        except asyncio.CancelledError:
+            if not self._closed:
+                raise
+            raise WorkerLostError("it is gone") from None
         except Exception as error:  # whatever a peer sends, or says that went wrong, Dask raises
             raise WorkerLostError(_told(error) or "it did not answer in time") from error
+        finally:
+            self._asking.discard(asker)
         if not isinstance(answer, dict):
             raise BadWorkerError(f"it answered with {type(answer).__name__}")
         return answer
 
     async def close(self) -> None:
-        """Close all connections to it. Nobody waits for an answer after this."""
+        """Close all connections to it, also those that are being made. Nobody waits for an answer after this."""
+        self._closed = True
         for one in self._waiting:
             if not one.answer.done():
                 one.answer.set_exception(WorkerLostError("it is gone"))
         self._waiting.clear()
         for comm in list[Any](self._rpc.comms):
             comm.abort()
+        asking = [task for task in self._asking if task]
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
         await self._rpc.close_rpc()  # type: ignore[no-untyped-call]
 
 

@@ -1,7 +1,11 @@
 """A worker whose credential was stolen, or that cannot be reached, costs a run no document, and nothing of the head."""
 
+import asyncio
+import gc
 import itertools
+import logging
 import pickle
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -206,3 +210,19 @@ def test_what_a_worker_says_without_an_end_is_told_by_its_type() -> None:
     for said in ("failed", "refused", "forgotten"):
         with pytest.raises((BadWorkerError, WorkerRefusedError, WorkerLostError), match="list"):
             _checked({said: deep})
+
+
+def test_a_run_that_is_stopped_while_workers_read_ends_quietly(
+    bare: Machines, hasty: RunPlan, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = threading.Event()
+
+    async def never(comm: object, **document: object) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    with caplog.at_level(logging.ERROR, "asyncio"), stranger(bare, tmp_path / "s", {**RIGHT, "read": never}):
+        report = run(hasty, observer=Witness(), stop=asked.is_set)
+        gc.collect()  # what nobody asked for is told at its end
+    assert report.counts["pending"] == 9
+    assert [record.getMessage() for record in caplog.records if "never retrieved" in record.getMessage()] == []
