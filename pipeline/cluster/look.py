@@ -5,25 +5,31 @@ import threading
 from concurrent.futures import Future
 from typing import Any
 
+import engine
 from pipeline.cluster.calls import Calls
 from pipeline.cluster.errors import BadWorkerError, ClusterError, WorkerLostError, WorkerRefusedError
 from pipeline.cluster.identity import Identity, check_worker, own_identity, parse_identity
 from pipeline.cluster.peers import HEAD_ROLE, Credential, read_credential
 from pipeline.cluster.quiet import keep_quiet, without_pickles
+from pipeline.errors import MachineRefusedError
 from pipeline.plan import Cluster
 
 
 def look_at_workers(cluster: Cluster) -> list[dict[str, Any]]:
     """The workers that are listed, by name: who they are, and `state`: "ready", "refused" or "lost", with `why`.
-    ClusterError where no scheduler answers."""
+    ClusterError where no scheduler answers, MachineRefusedError where this machine cannot run the engine."""
     keep_quiet()
     without_pickles()
     credential = read_credential(cluster.credential, HEAD_ROLE)
+    try:
+        own = own_identity("head")
+    except engine.UnsupportedCpu as error:
+        raise MachineRefusedError(str(error)) from error
     done: Future[list[dict[str, Any]]] = Future()
 
     def look() -> None:
         try:
-            done.set_result(asyncio.run(_look(cluster.scheduler, credential)))
+            done.set_result(asyncio.run(_look(cluster.scheduler, credential, own)))
         except BaseException as error:
             done.set_exception(error)
 
@@ -31,8 +37,8 @@ def look_at_workers(cluster: Cluster) -> list[dict[str, Any]]:
     return done.result()
 
 
-async def _look(address: str, credential: Credential) -> list[dict[str, Any]]:
-    scheduler, own = Calls(address, credential), own_identity("head")
+async def _look(address: str, credential: Credential, own: Identity) -> list[dict[str, Any]]:
+    scheduler = Calls(address, credential)
     try:
         listed = await scheduler.listed()
     except (WorkerLostError, BadWorkerError) as error:

@@ -2,18 +2,21 @@
 
 import asyncio
 import socket
+from pathlib import Path
 
+from pipeline.cluster.authority import make_credentials
 from pipeline.cluster.calls import CONNECT_SECONDS, Calls
 from pipeline.cluster.errors import WorkerLostError
 from pipeline.cluster.peers import HEAD_ROLE, read_credential
-from tests.cluster.processes import Machines
 
 
-def test_nobody_waits_for_a_connection_to_who_is_given_up(two: Machines) -> None:
+def test_nobody_waits_for_a_connection_to_who_is_given_up(tmp_path: Path) -> None:
     """It could come about later, and a document be sent to a worker that is no longer looked after."""
 
+    head, _ = make_credentials(tmp_path)
+
     async def call(address: str) -> None:
-        calls = Calls(address, read_credential(two.head, HEAD_ROLE))
+        calls = Calls(address, read_credential(head, HEAD_ROLE))
         asked = [asyncio.create_task(calls.call("answer", None)), asyncio.create_task(calls.read(60.0, room=1))]
         await asyncio.sleep(0)
         await asyncio.sleep(0)

@@ -4,6 +4,8 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 import engine
 from jobs.cluster.seen import ask, see
 from pipeline import RunPlan, run
@@ -59,3 +61,10 @@ def test_a_plan_says_with_how_many_it_counts(two: Machines, ready: Place, cloist
     assert f"  cluster   2 machines by {two.address}\n" in cloister("plan").out
     told = cloister("plan", "--json").json["jobs"][0]["cluster"]
     assert told == {"address": two.address, "machines": 2, "problem": None}
+
+
+def test_a_machine_that_cannot_run_the_engine_cannot_say_who_would_work(
+    two: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLOISTER_ISA", "another")
+    assert "CLOISTER_ISA is 'another', expected one of" in str(see(two.cluster, ask(two.cluster), 7).problem)
