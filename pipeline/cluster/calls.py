@@ -21,6 +21,7 @@ WORD, LIST = 1 << 20, 64 << 20
 
 _AT_ONCE: Final = 32  # documents in one message, at most
 _READ_BESIDE: Final = 8  # of them, for which a worker has as long as for one: it has others before that, too
+_READS: Final = {f"{OURS}read", f"{OURS}read_many"}  # who does not answer to these in time and lives will not later
 _UNDER_WAY: Final = 2  # such messages, so that a worker has documents while others come back
 
 
@@ -99,13 +100,15 @@ class Calls:
         ROOM.set([room])
         self._asking.add(asker := asyncio.current_task())
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(timeout) as patience:
                 answer = await getattr(self._rpc, operation)(**message)
         except asyncio.CancelledError:
             if not self._closed:
                 raise
             raise WorkerLostError("it is gone") from None
         except Exception as error:  # whatever a peer sends, or says that went wrong, Dask raises
+            if patience.expired() and operation in _READS:
+                raise BadWorkerError("it had documents to read for far too long") from error
             raise WorkerLostError(_told(error) or "it did not answer in time") from error
         finally:
             self._asking.discard(asker)

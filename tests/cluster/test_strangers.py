@@ -226,3 +226,19 @@ def test_a_run_that_is_stopped_while_workers_read_ends_quietly(
         gc.collect()  # what nobody asked for is told at its end
     assert report.counts["pending"] == 9
     assert [record.getMessage() for record in caplog.records if "never retrieved" in record.getMessage()] == []
+
+
+def test_who_lives_and_never_reads_is_not_taken_back_at_once(
+    bare: Machines, hasty: RunPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.cluster.reading._OTHERS", 0.01)
+
+    async def never(comm: object, **document: object) -> None:
+        await asyncio.Event().wait()
+
+    with stranger(bare, tmp_path / "s", {**RIGHT, "read": never}):
+        notes = ended(hasty)
+    assert [event for event, _ in notes].count("worker ready") == 1
+    assert [facts["reason"] for event, facts in notes if event == "worker lost"] == [
+        "it had documents to read for far too long"
+    ]
