@@ -9,8 +9,11 @@ import pytest
 import engine
 from jobs.cluster.seen import ask, see
 from pipeline import RunPlan, run
+from pipeline.cluster.sharing import CHARACTERS
+from pipeline.plan import Cluster
 from pipeline.records.costs.jobs import AllCosts
 from pipeline.records.entries import fold, read_entries
+from pipeline.stages.room import memory_of
 from tests.cluster.processes import Machines, machines
 from tests.cluster.test_night import fill
 from tests.jobs.conftest import SORT, Cloister, Place
@@ -68,3 +71,8 @@ def test_a_machine_that_cannot_run_the_engine_cannot_say_who_would_work(
 ) -> None:
     monkeypatch.setenv("CLOISTER_ISA", "another")
     assert "CLOISTER_ISA is 'another', expected one of" in str(see(two.cluster, ask(two.cluster), 7).problem)
+
+
+def test_a_head_needs_memory_for_what_its_workers_have(plan: RunPlan, tmp_path: Path) -> None:
+    alone, together = (memory_of(replace(plan, cluster=one)) for one in (None, Cluster("tls://a:1", tmp_path)))
+    assert together.texts - alone.texts == 8 * CHARACTERS
