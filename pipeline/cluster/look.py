@@ -2,11 +2,12 @@
 
 import asyncio
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import engine
 from pipeline.cluster.calls import Calls
+from pipeline.cluster.crew import THREADS
 from pipeline.cluster.errors import BadWorkerError, ClusterError, WorkerLostError, WorkerRefusedError
 from pipeline.cluster.identity import Identity, check_worker, own_identity, parse_identity
 from pipeline.cluster.peers import HEAD_ROLE, Credential, read_credential
@@ -33,11 +34,12 @@ def look_at_workers(cluster: Cluster) -> list[dict[str, Any]]:
         except BaseException as error:
             done.set_exception(error)
 
-    cluster.begin(threading.Thread(target=look, name="cluster", daemon=True))
+    cluster.begin(threading.Thread(target=look, name=THREADS, daemon=True))
     return done.result()
 
 
 async def _look(address: str, credential: Credential, own: Identity) -> list[dict[str, Any]]:
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2, THREADS))  # it asks for the address of a name
     scheduler = Calls(address, credential)
     try:
         listed = await scheduler.listed()

@@ -1,6 +1,7 @@
 """What a cluster's runs took is a guide to those on other numbers of machines, and `cloister plan` counts with them."""
 
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from pipeline.plan import Cluster
 from pipeline.records.costs.jobs import AllCosts
 from pipeline.records.entries import fold, read_entries
 from pipeline.stages.room import memory_of
-from tests.cluster.processes import Machines, machines
+from tests.cluster.processes import COMMAND, Machines, machines
 from tests.cluster.test_night import fill
 from tests.jobs.conftest import SORT, Cloister, Place
 from tests.pipeline.conftest import Witness
@@ -64,6 +65,15 @@ def test_a_plan_says_with_how_many_it_counts(two: Machines, ready: Place, cloist
     assert f"  cluster   2 machines by {two.address}\n" in cloister("plan").out
     told = cloister("plan", "--json").json["jobs"][0]["cluster"]
     assert told == {"address": two.address, "machines": 2, "problem": None}
+
+
+def test_a_scheduler_by_its_name(two: Machines, ready: Place) -> None:
+    """In a process of its own, which is held away from networks but for who speaks to a cluster."""
+    shutil.copytree(two.head.parent, ready.root / "keys" / "cluster")
+    asked = ["cluster", "status", "--cluster", f"tls://localhost:{two.port}", "--workspace", str(ready.root)]
+    done = subprocess.run([*COMMAND, *asked], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2 listed" in done.stdout
 
 
 def test_a_machine_that_cannot_run_the_engine_cannot_say_who_would_work(
