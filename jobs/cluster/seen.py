@@ -37,7 +37,8 @@ def see(cluster: pipeline.Cluster, found: Found, before: int) -> Seen:
     if isinstance(found, str):
         return Seen(cluster.scheduler, before, f"{found}; as many as in the last run are counted")
     ready = sum(member["state"] == "ready" for member in found)
+    told = "; ".join(f"{member['worker']}: {member['why']}" for member in found if member["state"] != "ready")
     if not ready:
-        told = "; ".join(f"{member['worker']}: {member['why']}" for member in found) or "none is listed"
-        return Seen(cluster.scheduler, 1, f"no worker is ready ({told}): this machine would work alone")
-    return Seen(cluster.scheduler, ready)
+        why = f"no worker is ready ({told or 'none is listed'}): this machine would work alone"
+        return Seen(cluster.scheduler, 1, why)
+    return Seen(cluster.scheduler, ready, f"not counted: {told}" if told else None)

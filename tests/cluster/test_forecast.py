@@ -67,6 +67,13 @@ def test_a_plan_says_with_how_many_it_counts(two: Machines, ready: Place, cloist
     assert told == {"address": two.address, "machines": 2, "problem": None}
 
 
+def test_who_is_not_ready_is_named(tmp_path: Path) -> None:
+    one = {"worker": "one", "state": "ready", "why": None}
+    two = {"worker": "two", "state": "refused", "why": "its cloister is 9.9"}
+    seen = see(Cluster("tls://a:1", tmp_path), [one, two], 7)
+    assert (seen.machines, seen.problem) == (1, "not counted: two: its cloister is 9.9")
+
+
 def test_a_scheduler_by_its_name(two: Machines, ready: Place) -> None:
     """In a process of its own, which is held away from networks but for who speaks to a cluster."""
     shutil.copytree(two.head.parent, ready.root / "keys" / "cluster")
