@@ -13,7 +13,7 @@ import pipeline
 from jobs.cli.describe import duration, size_of
 from jobs.cli.options import JsonOption, SomeJobsArgument, WorkspaceOption
 from jobs.cli.output import counted, print_json, say
-from jobs.cluster.seen import Seen, see
+from jobs.cluster.seen import Found, Seen, ask, see
 from jobs.errors import ConfigError, ExitCode, Problem
 from jobs.load import shown
 from jobs.nights.ahead import Ahead, look_ahead
@@ -77,12 +77,12 @@ def plan_all(place: Workspace, names: Sequence[str], now: datetime) -> list[Plan
     keeping = {each.job: set[str]() for _, each in loaded.values() if each.keeps}
     costs, register, met = pipeline.AllCosts(), pipeline.Register(), pipeline.MetFiles(keeping)
     known = {each.job: each.unread for each in pipeline.status(make_site(place), register, costs, met)}
-    seen = dict[str, Seen]()
+    found = dict[str, Found]()
     for name, (job, run) in loaded.items():
         machines = pipeline.machines_of(run, costs)
-        if run.cluster and run.cluster.scheduler not in seen:
-            seen[run.cluster.scheduler] = see(run.cluster, machines)
-        cluster = seen[run.cluster.scheduler] if run.cluster else None
+        if run.cluster and run.cluster.scheduler not in found:
+            found[run.cluster.scheduler] = ask(run.cluster)
+        cluster = see(run.cluster, found[run.cluster.scheduler], machines) if run.cluster else None
         machines = cluster.machines if cluster else machines
         scan = pipeline.set_aside(pipeline.scan(run.input), known.get(run.job, {}), run.site.max_document_bytes)
         files = pipeline.waiting(scan, met.jobs.get(run.job, ()))

@@ -12,7 +12,7 @@ import pipeline
 from jobs.cli.cluster_options import AddressArgument, CredentialOption
 from jobs.cli.options import JsonOption
 from jobs.cli.output import hand_over, print_json, say
-from jobs.cluster.asked import need_dask
+from jobs.cluster.asked import need_address, need_dask
 from jobs.cluster.serving import until_signal
 from jobs.workspace import keep_private
 
@@ -40,6 +40,7 @@ def worker(
     refuses a worker of other software by name. It uses the CPUs that CLOISTER_THREADS and its cgroup allow.
     """
     keep_private()
+    need_address("worker", address)
     need_dask("worker")
     pipeline.check_machine()
     speaks, called = pipeline.read_credential(credential, pipeline.WORKER_ROLE), name or platform.node()

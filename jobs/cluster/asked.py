@@ -29,11 +29,16 @@ def cluster_of(root: Path, said: ClusterConfig | None, asked: str | None) -> pip
     address = asked or (said.scheduler if said else None)
     if address is None:
         return None
-    if not re.match(CLUSTER_ADDRESS, address):
-        raise ConfigError(Problem("--cluster", f"the address {address!r}", ADDRESS_MEANS))
+    need_address("--cluster", address)
     need_dask("--cluster" if asked else "site.yaml: cluster")
     named = said.credential if said else f"{FOLDER}/head.pem"
     return pipeline.Cluster(address, root / named, begin_thread)
+
+
+def need_address(where: str, address: str) -> None:
+    """ConfigError for what is no address of a scheduler."""
+    if not re.fullmatch(CLUSTER_ADDRESS, address):
+        raise ConfigError(Problem(where, f"the address {address!r}", ADDRESS_MEANS))
 
 
 def need_dask(where: str) -> None:

@@ -133,7 +133,7 @@ class _Answering(Generic[T]):
 
     def _somebody_waits(self) -> bool:
         """Whether a worker has nothing, and there is enough for it."""
-        idle = any(not self.sharing.holds[member.key] for member in self.by.crew.roster.working())
+        idle = any(not self.sharing.has.get(member.key) for member in self.by.crew.roster.working())
         return idle and self.sharing.is_enough()
 
     def _give_out(self) -> None:
@@ -158,10 +158,10 @@ class _Answering(Generic[T]):
         self.pulse(0, 0)
         for event, facts in self.by.crew.notes():
             self.by.note(event, **facts)
-        if not self.sharing.groups or self.places.get(self.first, _NOWHERE).over:
-            return
+        waits = any(self.sharing.has.values()) and not self.places.get(self.first, _NOWHERE).over
         with contextlib.suppress(queue.Empty):
-            self._take_back(*self.back.get(timeout=_LOOK_SECONDS))
+            if waits:
+                self._take_back(*self.back.get(timeout=_LOOK_SECONDS))
             while True:
                 self._take_back(*self.back.get_nowait())
 
@@ -169,7 +169,8 @@ class _Answering(Generic[T]):
         """Take the rows of a group, unless they came before from another worker."""
         works = self._works(group) if group.name in self.sharing.groups else []
         try:
-            rows = parse_rows(done.result().get("rows"), works) if works else []
+            answer = done.result()
+            rows = parse_rows(answer.get("rows"), works) if works else []
         except (WorkerLostError, BadWorkerError, WorkerRefusedError) as error:
             self.sharing.lost(member.key)
             self.by.crew.dismiss(member, error)

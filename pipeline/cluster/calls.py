@@ -21,6 +21,7 @@ WORD, LIST = 1 << 20, 64 << 20
 
 _AT_ONCE: Final = 32  # documents in one message, at most
 _READ_BESIDE: Final = 8  # of them, for which a worker has as long as for one: it has others before that, too
+_READS: Final = {f"{OURS}read", f"{OURS}read_many"}  # who does not answer to these in time and lives will not later
 _UNDER_WAY: Final = 2  # such messages, so that a worker has documents while others come back
 
 
@@ -39,6 +40,7 @@ class Calls:
     def __init__(self, address: str, credential: Credential) -> None:
         self.address = address
         self._waiting, self._under_way = deque[_Waiting](), set[asyncio.Task[None]]()
+        self._asking, self._closed = set["asyncio.Task[Any] | None"](), False
         arguments = credential.security.get_connection_args("client")  # type: ignore[no-untyped-call]
         self._rpc = rpc(address, timeout=CONNECT_SECONDS, connection_args=arguments)  # type: ignore[no-untyped-call]
 
@@ -96,23 +98,37 @@ class Calls:
         self, operation: str, timeout: float | None, room: int, message: Mapping[str, Any]
     ) -> dict[str, Any]:
         ROOM.set([room])
+        self._asking.add(asker := asyncio.current_task())
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(timeout) as patience:
                 answer = await getattr(self._rpc, operation)(**message)
+        except asyncio.CancelledError:
+            if not self._closed:
+                raise
+            raise WorkerLostError("it is gone") from None
         except Exception as error:  # whatever a peer sends, or says that went wrong, Dask raises
+            if patience.expired() and operation in _READS:
+                raise BadWorkerError("it had documents to read for far too long") from error
             raise WorkerLostError(_told(error) or "it did not answer in time") from error
+        finally:
+            self._asking.discard(asker)
         if not isinstance(answer, dict):
             raise BadWorkerError(f"it answered with {type(answer).__name__}")
         return answer
 
     async def close(self) -> None:
-        """Close all connections to it. Nobody waits for an answer after this."""
+        """Close all connections to it, also those that are being made. Nobody waits for an answer after this."""
+        self._closed = True
         for one in self._waiting:
             if not one.answer.done():
                 one.answer.set_exception(WorkerLostError("it is gone"))
         self._waiting.clear()
         for comm in list[Any](self._rpc.comms):
             comm.abort()
+        asking = [task for task in self._asking if task]
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
         await self._rpc.close_rpc()  # type: ignore[no-untyped-call]
 
 
@@ -149,5 +165,8 @@ def _settle(waits: "asyncio.Future[dict[str, Any]]", answer: dict[str, Any] | Ex
 
 
 def _told(said: object) -> str:
-    """What a peer says, for people and the log."""
-    return visible(str(said)[:2000])
+    """What a peer says, for people and the log; of what has no end in its depth, only its type."""
+    try:
+        return visible(str(said)[:2000])
+    except RecursionError:
+        return type(said).__name__

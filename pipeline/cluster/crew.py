@@ -245,6 +245,8 @@ class Crew:
         try:
             return await asked
         except asyncio.CancelledError:
+            if (task := asyncio.current_task()) and task.cancelling():
+                raise  # nobody waits for it any more
             raise WorkerLostError("the run ended") from None
         except (WorkerLostError, BadWorkerError, WorkerRefusedError) as error:
             await self._lose(member, error)

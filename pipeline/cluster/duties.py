@@ -37,6 +37,10 @@ class ForgottenError(Exception):
     """A commission is not known: this worker began anew, or has taken another one instead."""
 
 
+class _NoRoomError(WorkerRefusedError):
+    """The model cannot be loaded; it may be where less is held for others."""
+
+
 @dataclass
 class _Accepted:
     """A commission for which all is ready. `under_way`: documents, or groups of them, that are worked on by it."""
@@ -74,7 +78,7 @@ class Duties:
                 self._make_room()
         try:
             ready = ready or self._ready(told)
-        except WorkerRefusedError:
+        except _NoRoomError:
             if not self._forget_idle():
                 raise
             ready = self._ready(told)  # what was held for other runs left too little memory
@@ -130,7 +134,7 @@ class Duties:
             return _Accepted(told, model, answerer(plan, model), pool, ReadHere(pool, pages))
         except (ModelRefusedError, MemoryError) as error:
             pool.close()
-            raise WorkerRefusedError(str(error) or "it has too little memory for the model") from error
+            raise _NoRoomError(str(error) or "it has too little memory for the model") from error
         except BaseException:
             pool.close()
             raise

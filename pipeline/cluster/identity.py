@@ -16,6 +16,7 @@ CLOCKS_APART: Final = 300.0
 """Seconds that a worker's clock may differ: a certificate's dates and an operator's log would be read wrongly."""
 
 _LINE, _FACTS_AT_MOST = 300, 50
+_THREADS: Final = 1024  # of a worker, at most: it gets documents for each
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ def parse_identity(message: Mapping[str, Any]) -> Identity:
     for name, value in made.items():
         if type(value) is not kinds.get(name, str):
             raise BadWorkerError(f"it says {name} as {value!r:.100}")
+    if not 1 <= made["threads"] <= _THREADS:
+        raise BadWorkerError(f"it says that it has {made['threads']} threads")
     facts = [value for value in made.values() if type(value) is not dict]
     for value in [*facts, *made["software"], *made["software"].values()]:
         if not is_fact(value):

@@ -97,7 +97,8 @@ class ReadThere:
             failed, written = parse_unread(answer), answer.get("written")
             if type(written) is not int or written < 0:
                 raise BadWorkerError("it does not say how much it wrote")
-            scratch().truncate(min(written, most))
+            if failed.failure not in _OF_MACHINE:  # what is read here again writes by itself
+                scratch().truncate(min(written, most))
             raise failed
         parsed = parse_document(answer.get("parsed"), self._limits)
         unpacked = _unpacked(answer, parsed, most)

@@ -4,7 +4,8 @@ Nothing here knows of a network or a clock, so that nights of any size can be si
 times are seconds.
 """
 
-from collections import Counter, deque
+import math
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -79,7 +80,7 @@ class Sharing:
     speeds: dict[str, float] = field(default_factory=dict)
     ended: dict[str, float] = field(default_factory=dict)  # when each worker's last group came back
     given: dict[str, float] = field(default_factory=dict)  # when each worker got its last group
-    holds: Counter[str] = field(default_factory=Counter)  # how many groups each worker has
+    has: dict[str, dict[int, Group]] = field(default_factory=dict)  # unanswered by it, if by others
     characters: int = 0  # of what waits
     names: int = 0
     looked: float = -1.0  # when it was looked last how long groups will take, and for whom none was found
@@ -93,7 +94,7 @@ class Sharing:
 
     def next_for(self, worker: str, workers: int, now: float, *, more: bool) -> Group | None:
         """The group that a worker should have now, of `workers` in all; None for none. `more`: others will come."""
-        if self.holds[worker] >= AT_A_TIME:
+        if len(self.has.get(worker, ())) >= AT_A_TIME:
             return None
         if more and self._is_little(worker) and now - self.given.get(worker, -_SHORT) < _SHORT:
             return None
@@ -107,7 +108,7 @@ class Sharing:
         else:
             return None
         group.to[worker] = self.given[worker] = now
-        self.holds[worker] += 1
+        self.has.setdefault(worker, {})[group.name] = group
         return group
 
     def _is_little(self, worker: str) -> bool:
@@ -133,28 +134,24 @@ class Sharing:
 
     def done(self, worker: str, name: int, now: float) -> bool:
         """A group came back from a worker; False if it did before, from another."""
-        group = self.groups.get(name)
-        if group is None or worker not in group.to:
+        group = self.has.get(worker, {}).pop(name, None)
+        if group is None:
             return False
         begun = max(group.to[worker], self.ended.get(worker, 0.0))
         speed = group.size / max(now - begun, 1e-6)
         known = self.speeds.get(worker)
         self.speeds[worker] = speed if known is None else _MEMORY * speed + (1 - _MEMORY) * known
         self.ended[worker] = now
-        for other in group.to:
-            self.holds[other] -= 1
-        del self.groups[name]
-        return True
+        return self.groups.pop(name, None) is not None
 
     def lost(self, worker: str) -> None:
         """A worker is gone: what only it had waits again, before all others."""
         again: list[Piece] = []
-        had = [group for group in self.groups.values() if worker in group.to] if self.holds.pop(worker, 0) else []
-        for group in had:
+        for group in self.has.pop(worker, {}).values():
             del group.to[worker]
-            if not group.to:
-                again += [Piece(piece.number, piece.size, piece.lost + 1) for piece in group.pieces]
+            if not group.to and group.name in self.groups:
                 del self.groups[group.name]
+                again += [Piece(piece.number, piece.size, piece.lost + 1) for piece in group.pieces]
         self.waiting.extendleft(sorted(again, key=lambda piece: -piece.number))
         self.characters += sum(piece.size for piece in again)
         self.ended.pop(worker, None)
@@ -163,9 +160,9 @@ class Sharing:
         """Workers that have a group for so long that they will never answer, whatever else they say."""
         return {
             worker
-            for group in self.groups.values()
-            for worker, since in group.to.items()
-            if now - since > _WAITED + _HOPELESS * self._expected_of(worker, group)
+            for worker, groups in self.has.items()
+            for group in groups.values()
+            if now - group.to[worker] > _WAITED + _HOPELESS * self._expected_of(worker, group)
         }
 
     def _room(self, worker: str, workers: int, *, more: bool) -> float:
@@ -173,7 +170,7 @@ class Sharing:
         at a time, so that all end nearly together (guided self-scheduling: Polychronopoulos and Kuck, 1987)."""
         speed, most = self.speeds.get(worker), CHARACTERS / (2 * AT_A_TIME)  # the other half waits, or comes just then
         if speed is None:
-            return min(FIRST, most / max(1, workers))
+            return max(1.0, min(FIRST, most / workers, math.inf if more else self.characters / workers / 2))
         known = sum(self.speeds.values()) * workers / len(self.speeds)  # also of workers that are here no more
         room = min(speed * self.grouping.seconds, most * speed / known)
         if not more:
@@ -195,8 +192,7 @@ class Sharing:
     def _again(self, worker: str, now: float, *, more: bool) -> Group | None:
         """The group of another worker that would come back much sooner if this one, which has nothing else to do, had
         it too: the one that is expected last (the rule LATE of Zaharia et al., 2008)."""
-        speed = self.speeds.get(worker)
-        if speed is None or (self.looked == now and worker in self.in_vain):
+        if self.looked == now and worker in self.in_vain:
             return None
         if self.looked != now:  # once for all workers that are asked about at a time: they may be hundreds
             self.remaining, self.looked, self.in_vain = self._remaining(now), now, set()
@@ -205,7 +201,7 @@ class Sharing:
             if seconds < _PATIENCE:
                 break
             alone = len(group.to) == 1 and worker not in group.to
-            if alone and seconds > _PATIENCE + worth * group.size / speed:
+            if alone and seconds > _PATIENCE + worth * group.size / self._speed_of(worker):
                 return group
         self.in_vain.add(worker)
         return None

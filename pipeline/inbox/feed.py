@@ -43,6 +43,13 @@ AHEAD_BYTES = 64 << 20
 """Of documents that are read ahead, but for the first of them."""
 _LOOK_SECONDS = 0.05  # between two looks whether to stop
 _AHEAD_UNPACKED = 32 << 20  # of each of them: so much of a disk may wait for its turn, not 32 bombs
+_AHEAD_RATIO = 16  # times its size, which a document may unpack to that is one of more than 32
+
+
+def unpacks_ahead(size: int, ahead: int) -> int:
+    """The bytes that a document of some size may unpack to that is one of so many that are read ahead: all of them
+    together to no more than 32 do, or to some times of what they are, however many machines read them."""
+    return min(_AHEAD_UNPACKED, max(_AHEAD_UNPACKED * _AHEAD_FILES // ahead, _AHEAD_RATIO * size))
 
 
 @dataclass
@@ -83,7 +90,7 @@ class Feed:
 
     def _begin(self, order: deque[Node], coming: Iterator[Source], threads: ThreadPoolExecutor) -> bool:
         """Start what there is room for, in order, at least the first; whether there is one."""
-        held, ahead = 0, max(_AHEAD_FILES, 2 * self.threads())
+        held, ahead = 0, self._ahead()
         for place, node in enumerate(islice(order, ahead)):
             if node.outcome is None and (place == 0 or held <= AHEAD_BYTES):
                 self._start(node, threads, ahead=place > 0)
@@ -99,6 +106,10 @@ class Feed:
             order.append(node)
             held += node.weight()
         return bool(order)
+
+    def _ahead(self) -> int:
+        """How many documents may be taken in before the first of them is given out."""
+        return max(_AHEAD_FILES, 2 * self.threads())
 
     def _start(self, node: Node, threads: ThreadPoolExecutor, *, ahead: bool) -> None:
         """Take one in, and have it parsed unless it is known already."""
@@ -122,8 +133,10 @@ class Feed:
                 shutil.rmtree(arrival.staged(self.plan.archive).parent)
                 node.outcome = now(Outcome(replace(known, arrival=replace(arrival, staging=None))))
             else:
-                room = node.left.room
-                node.room = replace(room, bytes=min(room.bytes, _AHEAD_UNPACKED)) if ahead else room
+                node.room = node.left.room
+                if ahead:
+                    most = unpacks_ahead(arrival.size, self._ahead())
+                    node.room = replace(node.room, bytes=min(node.room.bytes, most))
                 member = node.source.member if isinstance(node.source, Inner) else None
                 taken = time.perf_counter() - begun
                 node.outcome = threads.submit(self.reader, arrival, node.room, taken, member)

@@ -33,8 +33,8 @@ def known_costs(plan: RunPlan, costs: AllCosts, register: Register) -> tuple[int
 
 
 def machines_of(plan: RunPlan, costs: AllCosts) -> int:
-    """The machines that a run of the job would have, as far as the log knows: on a cluster, those that its last run
-    had."""
+    """The machines that a run of the job would have, as far as the log knows: on a cluster, those that made the
+    rows of its last run."""
     its = costs.jobs.get(plan.job)
     return its.hands if its and plan.cluster else 1
 

@@ -77,7 +77,8 @@ class Window:
         if self.until is not None and not self.is_closed:
             now = self.clock()
             ready = now + self.pace.expected(tokens, self.load // self.hands())
-            self.is_closed = ready > self._end or now >= self._end or self._share_is_over(now)
+            if ready > self._end or now >= self._end or self._share_is_over(now):
+                self.is_closed = True  # never opened again by a thread that looked at it before
         return not self.is_closed
 
     def _share_is_over(self, now: float) -> bool:

@@ -94,7 +94,7 @@ class _Simulation:
             return
         known = self.sharing.groups.get(group)
         self.night.messages += 1
-        if known is None or not self.sharing.done(machine.name, group, now):
+        if not self.sharing.done(machine.name, group, now) or known is None:
             self.night.again += 1
             return
         self.over.update(piece.number for piece in known.pieces)

@@ -89,6 +89,13 @@ def test_what_is_held_for_others_makes_room_for_a_model(
         reads(duties, told[0])
 
 
+def test_a_run_that_is_refused_for_good_takes_nothing_from_others(duties: Duties, told: list[Commission]) -> None:
+    duties.accept(told[0])
+    with pytest.raises(WorkerRefusedError, match="does not read pictures of text as the head does"):
+        duties.accept(Commission({**told[1].message, "ocr": {"version": "another", "wanted": ["eng"]}}))
+    assert reads(duties, told[0])
+
+
 def test_what_is_computed_ends_with_the_worker(duties: Duties, told: list[Commission]) -> None:
     duties.accept(told[0])
     assert duties.answer(told[0].digest, WORKS)

@@ -56,7 +56,10 @@ def test_a_worker_that_could_never_hold_the_model() -> None:
     check_memory(replace(OWN, memory=0), 8 << 30)  # what it has is not known
 
 
-@pytest.mark.parametrize("wrong", [{}, {"protocol": "1"}, {"threads": True}, {"software": []}, {"worker": None}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{}, {"protocol": "1"}, {"threads": True}, {"threads": 0}, {"threads": 10**9}, {"software": []}, {"worker": None}],
+)
 def test_what_is_no_identity(wrong: dict[str, object]) -> None:
     message = {**OWN.to_json(), **wrong} if wrong else {}
     with pytest.raises(BadWorkerError):

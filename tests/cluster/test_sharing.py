@@ -102,7 +102,7 @@ def test_a_group_that_is_overdue_goes_out_once_more_and_counts_once() -> None:
     assert sharing.done("fast", 0, now=1001.0)
     assert not sharing.done("slow", 0, now=1002.0), "it came before"
     assert not sharing.groups
-    assert not any(sharing.holds.values())
+    assert not any(sharing.has.values())
 
 
 def test_at_the_end_a_fast_worker_takes_what_a_slow_one_would_have_for_long() -> None:
@@ -151,3 +151,33 @@ def test_who_says_that_he_lives_and_never_answers_is_given_up() -> None:
     sharing.lost("a")
     assert sharing.hopeless(10_000.0) == set()
     assert numbers(sharing, "b", now=10_000.0) == had
+
+
+def test_who_never_answers_gets_no_more_though_others_answer_what_it_has() -> None:
+    sharing, now = filled(0), 0.0
+    sharing.speeds.update(hangs=10_000.0, works=10_000.0)
+    for number in range(20):
+        sharing.add(number, 10_000)
+        numbers(sharing, "hangs", now)
+        while (group := sharing.next_for("works", 2, now + 100.0, more=True)) is not None:
+            sharing.done("works", group.name, now + 101.0)
+        now += 200.0
+    assert not sharing.waiting
+    assert not sharing.groups
+    assert len(sharing.has["hangs"]) == AT_A_TIME
+    assert sharing.hopeless(now) == {"hangs"}
+
+
+def test_a_small_night_is_for_all_workers() -> None:
+    sharing = Sharing(WRITING)
+    for number in range(20):
+        sharing.add(number, 2_000)
+    given = {worker: len(numbers(sharing, worker, more=False)) for worker in ("a", "b")}
+    assert given == {"a": 5, "b": 3}
+
+
+def test_one_that_has_just_come_takes_what_would_be_long_in_coming() -> None:
+    sharing = filled(6)
+    had = numbers(sharing, "slow")
+    assert numbers(sharing, "new", 1.0, more=False) == []
+    assert numbers(sharing, "new", 100.0, more=False) == had

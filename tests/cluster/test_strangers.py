@@ -1,7 +1,11 @@
 """A worker whose credential was stolen, or that cannot be reached, costs a run no document, and nothing of the head."""
 
+import asyncio
+import gc
 import itertools
+import logging
 import pickle
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +16,8 @@ import pytest
 
 from pipeline import RunPlan, run
 from pipeline.cluster import crew
-from pipeline.cluster.errors import BadWorkerError
+from pipeline.cluster.calls import _checked
+from pipeline.cluster.errors import BadWorkerError, WorkerLostError, WorkerRefusedError
 from pipeline.cluster.identity import own_identity, parse_readiness
 from pipeline.cluster.quiet import ROOM
 from pipeline.cluster.roster import JOINING, WORKING, Member, Roster
@@ -196,3 +201,44 @@ def test_a_worker_may_come_hours_after_a_run_began(
     monkeypatch.setattr(crew, "own_identity", lambda name: replace(began, clock=began.clock - 7200))
     with stranger(bare, tmp_path / "s", {**RIGHT, "read": always({"failed": "so"})}):
         assert "worker ready" in {event for event, _ in ended(hasty)}
+
+
+def test_what_a_worker_says_without_an_end_is_told_by_its_type() -> None:
+    deep: Any = "so"
+    for _ in range(2_000):
+        deep = [deep]
+    for said in ("failed", "refused", "forgotten"):
+        with pytest.raises((BadWorkerError, WorkerRefusedError, WorkerLostError), match="list"):
+            _checked({said: deep})
+
+
+def test_a_run_that_is_stopped_while_workers_read_ends_quietly(
+    bare: Machines, hasty: RunPlan, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = threading.Event()
+
+    async def never(comm: object, **document: object) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    with caplog.at_level(logging.ERROR, "asyncio"), stranger(bare, tmp_path / "s", {**RIGHT, "read": never}):
+        report = run(hasty, observer=Witness(), stop=asked.is_set)
+        gc.collect()  # what nobody asked for is told at its end
+    assert report.counts["pending"] == 9
+    assert [record.getMessage() for record in caplog.records if "never retrieved" in record.getMessage()] == []
+
+
+def test_who_lives_and_never_reads_is_not_taken_back_at_once(
+    bare: Machines, hasty: RunPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.cluster.reading._OTHERS", 0.01)
+
+    async def never(comm: object, **document: object) -> None:
+        await asyncio.Event().wait()
+
+    with stranger(bare, tmp_path / "s", {**RIGHT, "read": never}):
+        notes = ended(hasty)
+    assert [event for event, _ in notes].count("worker ready") == 1
+    assert [facts["reason"] for event, facts in notes if event == "worker lost"] == [
+        "it had documents to read for far too long"
+    ]

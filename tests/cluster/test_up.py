@@ -29,3 +29,10 @@ def test_what_runs_here_is_found_again_and_ended(workers: int, alone: Place, clo
     assert f"runs already, at {address}" in again.err
     assert cloister("cluster", "down", "--json").json == {"ended": 1 + workers}
     assert cloister("cluster", "down", "--json").json == {"ended": 0}
+
+
+@pytest.mark.parametrize("address", ["localhost:8786", "tcp://localhost:8786", "tls://localhost", "tls://a:1\n"])
+def test_a_worker_does_not_wait_at_what_is_no_address(address: str, place: Place, cloister: Cloister) -> None:
+    done = cloister("worker", address, "--credential", place.root / "none.pem", "--models", place.root / "models")
+    assert (done.code, f"worker: the address {address!r}" in done.err) == (2, True)
+    assert "expected: tls://HOST:PORT" in done.err

@@ -164,6 +164,24 @@ class Clock:
         return (MORNING if over else EVENING).timestamp()
 
 
+def test_a_window_that_closed_is_not_opened_by_who_looked_at_it_before() -> None:
+    """A thread that reads documents looks at the clock, and is overtaken by the run's own."""
+    looked = list[float]()
+
+    def clock() -> float:
+        looked.append(EVENING.timestamp())
+        if len(looked) == 1:
+            assert not [*window.let_in([work("long.txt", 1)], len_of)]
+        return EVENING.timestamp()
+
+    def len_of(text: str) -> int:
+        return 10**9
+
+    window = Window(lambda: False, MORNING, clock, Pace([(10**9, 10**6)]))
+    window()
+    assert window.ended_the_run
+
+
 def test_a_run_ends_with_its_window_and_the_rest_is_first_in_the_next_one(plan: RunPlan, drop: Drop) -> None:
     for i in range(600):
         drop(f"{i:03d}.txt", f"{LEASE} Number {i}.")

@@ -39,7 +39,7 @@ class JobCosts:
     last: Machine = ("", 0)  # that made a row
     said: float = 0.0  # by the rows of the run
     tokens: int = 0  # of them
-    makers: set[str] = field(default_factory=set)  # the workers that made them; "" is the machine of the log
+    makers: set[str] = field(default_factory=set)  # the workers of those with tokens; "" is the machine of the log
     brought: dict[str, Sum] = field(default_factory=dict)  # container -> what came out of it; its own row comes last
 
     def take(self, entry: Record) -> None:
@@ -49,7 +49,6 @@ class JobCosts:
                 self._take_row(entry)
             case RunStarted():
                 self.said, self.tokens, self.brought, self.last = 0.0, 0, {}, ("", 0)
-                self.makers = set()
             case RunFinished():
                 self._take_end(entry)
 
@@ -57,9 +56,11 @@ class JobCosts:
         tokens = entry.tokens or 0
         seconds = tokens * _PER_TOKEN if entry.seconds is None else entry.seconds
         self.said += seconds
-        self.tokens += tokens
         if tokens:
+            if not self.tokens:
+                self.makers = set()  # until now they were those of an earlier run
             self.makers.add(entry.worker.worker if entry.worker else "")
+        self.tokens += tokens
         self.last = (entry.model_sha256, int(entry.engine.get("threads", 0)))
         its = Sum(1.0, float(entry.size), 1.0, float(tokens), seconds)
         its.add(self.brought.pop(entry.document or "", Sum()))
@@ -73,7 +74,8 @@ class JobCosts:
         if self.said > 0 and self.last in self.machines:
             ready = min(entry.ready_seconds or 0.0, entry.seconds)
             costs = self.machines[self.last]
-            costs.runs = [*costs.runs, Ran(ready, entry.seconds - ready, self.said, self.tokens, self.hands)][-_RUNS:]
+            machines = self.hands if self.tokens else 1
+            costs.runs = [*costs.runs, Ran(ready, entry.seconds - ready, self.said, self.tokens, machines)][-_RUNS:]
         if entry.forecast is not None and not entry.interrupted:
             done = entry.seen - entry.counts[State.IGNORED] - entry.counts[State.PENDING]
             held = Held(entry.forecast.documents, done, entry.forecast.seconds, entry.seconds)
@@ -81,7 +83,7 @@ class JobCosts:
 
     @property
     def hands(self) -> int:
-        """The machines that made the rows of the last run."""
+        """The machines that made the rows of the last run that had any to compute."""
         return len(self.makers) or 1
 
     def _of(self, machine: Machine) -> Costs:

@@ -10,7 +10,7 @@ import pytest
 import pipeline
 from pipeline import Candidate, RunPlan, State
 from pipeline.inbox.decide import Decisions
-from pipeline.inbox.feed import Feed
+from pipeline.inbox.feed import Feed, unpacks_ahead
 from pipeline.inbox.order import Ended
 from pipeline.inbox.parsers import open_parsers
 from pipeline.inbox.reader import Reader
@@ -104,3 +104,10 @@ def test_nothing_is_given_out_after_a_stop(plan: RunPlan, drop: Drop, feed: Feed
         drop(f"{number}.txt", f"Letter {number}.")
     assert feed(stop=lambda: True) == []
     assert len(list(plan.input.folder.iterdir())) == 5
+
+
+def test_what_archives_may_unpack_to_ahead_does_not_grow_with_the_machines_that_read_them() -> None:
+    assert unpacks_ahead(10, 32) == 32 << 20, "one machine"
+    assert unpacks_ahead(10, 3_200) * 3_200 <= 32 * (32 << 20), "bombs"
+    assert unpacks_ahead(1 << 20, 3_200) == 16 << 20, "an archive as people make them"
+    assert unpacks_ahead(1 << 30, 3_200) == 32 << 20

@@ -14,6 +14,7 @@ from pipeline import RunPlan
 from pipeline.records.costs.jobs import AllCosts, JobCosts
 from pipeline.records.costs.met import MetFiles
 from pipeline.records.entries import fold, read_entries
+from pipeline.records.types import Document, RunStarted, Worker
 from tests.pipeline.test_run import INVOICE, LEASE, entries, go
 
 Drop = Callable[[str, bytes | str], Path]
@@ -109,3 +110,19 @@ def test_the_paths_that_a_job_has_met_are_those_of_its_last_settings(plan: RunPl
     go(replace(kept, task=replace(plan.task, threshold=0.5)))  # type: ignore[arg-type]
     assert fold(read_entries(plan.site), MetFiles({plan.job: set()})).jobs == {plan.job: {"a.txt", "b.txt"}}
     assert fold(read_entries(plan.site), MetFiles({})).jobs == {}
+
+
+def test_a_run_that_computed_nothing_says_nothing_of_the_machines(plan: RunPlan, drop: Drop) -> None:
+    drop("a.txt", LEASE)
+    go(plan)
+    by_one = next(entry for entry in read_entries(plan.site) if isinstance(entry, Document))
+    begins = next(entry for entry in read_entries(plan.site) if isinstance(entry, RunStarted))
+    costs = JobCosts()
+    for worker in ("one", "two"):
+        costs.take(replace(by_one, worker=Worker(worker, "host")))
+    assert costs.hands == 2
+    costs.take(begins)
+    costs.take(replace(by_one, tokens=0))
+    assert costs.hands == 2
+    costs.take(by_one)
+    assert costs.hands == 1
