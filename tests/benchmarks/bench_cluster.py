@@ -6,7 +6,6 @@ Needs root (it makes network namespaces and cgroups), CLOISTER_MODEL, and for co
 """
 
 import argparse
-import itertools
 import os
 import random
 import shutil
@@ -97,11 +96,9 @@ def run(arguments: list[str]) -> tuple[float, float]:
 
 
 def contracts(count: int) -> list[tuple[str, bytes]]:
-    """Real contracts, in an order by chance that is always the same; none without CLOISTER_DATA."""
+    """Real contracts; none without CLOISTER_DATA."""
     folder = Path(os.environ.get("CLOISTER_DATA", "/nowhere"), "extraction/cuad/txt")
-    paths = [path for path in sorted(folder.rglob("*.txt")) if path.stat().st_size > 1000]
-    random.Random(1).shuffle(paths)
-    return copies(paths, count)
+    return copies([path for path in sorted(folder.rglob("*.txt")) if path.stat().st_size > 1000], count)
 
 
 def letters(count: int) -> list[tuple[str, bytes]]:
@@ -111,8 +108,8 @@ def letters(count: int) -> list[tuple[str, bytes]]:
 
 
 def copies(paths: list[Path], count: int) -> list[tuple[str, bytes]]:
-    """So many documents out of these, each several times with another last line, so that none is a duplicate."""
-    chosen = itertools.islice(itertools.cycle(paths), count)
+    """So many documents, by chance that is always the same, each with a last line of its own: none is a duplicate."""
+    chosen = random.Random(1).choices(paths, k=count)
     return [(f"{n:05}.txt", path.read_bytes() + f"\nCopy {n}\n".encode()) for n, path in enumerate(chosen)]
 
 
