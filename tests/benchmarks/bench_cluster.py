@@ -109,7 +109,7 @@ def letters(count: int) -> list[tuple[str, bytes]]:
 
 def copies(paths: list[Path], count: int) -> list[tuple[str, bytes]]:
     """So many documents, by chance that is always the same, each with a last line of its own: none is a duplicate."""
-    chosen = random.Random(1).choices(paths, k=count)
+    chosen = random.Random(1).choices(paths, k=count) if paths else []
     return [(f"{n:05}.txt", path.read_bytes() + f"\nCopy {n}\n".encode()) for n, path in enumerate(chosen)]
 
 
