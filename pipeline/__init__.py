@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from pipeline.parse import Limits, find_tesseract
     from pipeline.parse.view.seen import Mark
     from pipeline.plan import (
+        CLUSTER_THREADS,
         Cluster,
         HeadRef,
         Input,
@@ -273,7 +274,9 @@ _LATER = {
     "pipeline.pages.axes": "Tick axis",
     "pipeline.pages.template": "render_page",
     "pipeline.parse": "Limits find_tesseract",
-    "pipeline.plan": "Cluster HeadRef Input ModelRef Ocr Quality Rerun Retention RunPlan RunRequest Site",
+    "pipeline.plan": (
+        "CLUSTER_THREADS Cluster HeadRef Input ModelRef Ocr Quality Rerun Retention RunPlan RunRequest Site"
+    ),
     "pipeline.proof.choose": "Choice",
     "pipeline.proof.export.folder": "Exported export",
     "pipeline.proof.judge": "Replayed Verdict",

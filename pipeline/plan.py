@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from threading import Thread
+from typing import Final
 
 from pipeline.atrest.files import CLEAR, AtRest
 from pipeline.errors import Failure
@@ -104,6 +105,10 @@ class ModelRef:
     sha256: str | None
     widen: bool = False
     head: HeadRef | None = None
+
+
+CLUSTER_THREADS: Final = "cluster"
+"""How the names of all threads begin that speak to a cluster: no others of a process may reach a network."""
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,8 @@ def to_json(published: Published) -> dict[str, Any]:
 
 
 def say_published(published: Published) -> None:
-    """What was made, and what to tell the other side in another way than on the disk."""
+    """Print the facts about a bundle that was made, and what the other side must be told in another way than on the
+    disk."""
     manifest, archive = published.manifest, published.archive
     say(f"Made {shown(archive)}: {counted(len(manifest.carried), 'file')}, {published.size / MIB:,.1f} MiB")
     say(f"  sha256      {published.sha256}")
@@ -161,7 +162,7 @@ def _wheel(part: Part) -> dict[str, Any]:
 
 
 def _say_glibc(created: Created) -> None:
-    """What the wheels need of glibc, the one that needs most first."""
+    """Print which version of glibc each wheel needs, the highest version first."""
     pythons, glibc = " or ".join(created.published.manifest.pythons), created.published.manifest.glibc
     say(f"Runs on Linux on x86-64 with {f'glibc {glibc} or newer and ' if glibc else ''}Python {pythons}")
     rows = dict[tuple[int, int, str, str], list[str]]()

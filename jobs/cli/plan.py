@@ -79,14 +79,12 @@ def plan_all(place: Workspace, names: Sequence[str], now: datetime) -> list[Plan
     known = {each.job: each.unread for each in pipeline.status(make_site(place), register, costs, met)}
     found = dict[str, Found]()
     for name, (job, run) in loaded.items():
-        machines = pipeline.machines_of(run, costs)
-        if run.cluster and run.cluster.scheduler not in found:
-            found[run.cluster.scheduler] = ask(run.cluster)
-        cluster = see(run.cluster, found[run.cluster.scheduler], machines) if run.cluster else None
-        machines = cluster.machines if cluster else machines
+        cluster = _cluster(run, pipeline.machines_of(run, costs), found)
         scan = pipeline.set_aside(pipeline.scan(run.input), known.get(run.job, {}), run.site.max_document_bytes)
         files = pipeline.waiting(scan, met.jobs.get(run.job, ()))
-        ahead = look_ahead(job.config, files, pipeline.known_costs(run, costs, register), now, machines)
+        ahead = look_ahead(
+            job.config, files, pipeline.known_costs(run, costs, register), now, cluster.machines if cluster else 1
+        )
         its = costs.jobs.get(run.job, pipeline.JobCosts())
         try:
             memory: pipeline.Memory | str = pipeline.memory_of(run)
@@ -95,6 +93,16 @@ def plan_all(place: Workspace, names: Sequence[str], now: datetime) -> list[Plan
             memory, ways = str(error), ()
         planned[name] = Planned(job.name, (), ahead, memory, ways, its.held, job.config.after, cluster)
     return [planned[name] for name in names]
+
+
+def _cluster(run: pipeline.RunPlan, before: int, found: dict[str, Found]) -> Seen | None:
+    """The cluster of a run, whose last run had `before` machines; None without one. Each scheduler is asked once, and
+    what it says is kept in `found`."""
+    if run.cluster is None:
+        return None
+    if run.cluster.scheduler not in found:
+        found[run.cluster.scheduler] = ask(run.cluster)
+    return see(run.cluster, found[run.cluster.scheduler], before)
 
 
 def _beside(one: Planned, others: Sequence[Planned]) -> list[str]:

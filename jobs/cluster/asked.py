@@ -18,8 +18,6 @@ from jobs.site import CLUSTER_ADDRESS, ClusterConfig
 ADDRESS_MEANS: Final = "tls://HOST:PORT, as `cloister cluster up` prints it"
 FOLDER: Final = "keys/cluster"
 """Where the credentials of a workspace's cluster lie."""
-THREADS: Final = "cluster"
-"""How the names of threads begin that speak to a cluster."""
 _NEEDS: Final = "distributed"
 
 
@@ -51,5 +49,5 @@ def need_dask(where: str) -> None:
 
 def begin_thread(thread: threading.Thread) -> None:
     """Start a thread that may speak to a cluster, in a process that is held away from networks otherwise."""
-    let_threads(THREADS)
+    let_threads(pipeline.CLUSTER_THREADS)
     begin(thread)

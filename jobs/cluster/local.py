@@ -50,7 +50,7 @@ def folder_of(root: Path) -> Path:
 
 
 def read_local(root: Path) -> Local | None:
-    """What `cluster up` started, as far as it runs still; None for nothing."""
+    """The scheduler and workers that `cluster up` started for a workspace; None where none of them runs any more."""
     try:
         said = json.loads((folder_of(root) / _FILE).read_text())
         found = Local(said["address"], tuple(Process(**each) for each in said["processes"]))

@@ -7,7 +7,8 @@ import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from jobs.cluster.asked import THREADS, begin_thread
+import pipeline
+from jobs.cluster.asked import begin_thread
 from jobs.stop import Stop
 
 _LOOK_SECONDS = 0.5
@@ -17,7 +18,7 @@ def until_signal(work: Callable[[asyncio.Event], Awaitable[None]]) -> None:
     """Do the work on a thread of its own; SIGTERM and SIGINT set the event that it gets. Raises what it raises."""
     done: Future[None] = Future()
     loop, stop = asyncio.new_event_loop(), asyncio.Event()
-    loop.set_default_executor(ThreadPoolExecutor(2, THREADS))
+    loop.set_default_executor(ThreadPoolExecutor(2, pipeline.CLUSTER_THREADS))
 
     def run() -> None:
         asyncio.set_event_loop(loop)
@@ -27,7 +28,7 @@ def until_signal(work: Callable[[asyncio.Event], Awaitable[None]]) -> None:
             done.set_exception(error)
 
     with Stop("Stopping.") as asked:
-        begin_thread(threading.Thread(target=run, name=THREADS, daemon=True))
+        begin_thread(threading.Thread(target=run, name=pipeline.CLUSTER_THREADS, daemon=True))
         while not done.done():
             if asked.wait(_LOOK_SECONDS):
                 loop.call_soon_threadsafe(stop.set)

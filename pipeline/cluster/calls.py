@@ -17,12 +17,10 @@ CONNECT_SECONDS = 10.0
 """In which a connection is there, or none will be."""
 WORD, LIST = 1 << 20, 64 << 20
 """Bytes of an answer in a few words, and of a list of all workers, at most."""
-
-
-_AT_ONCE: Final = 32  # documents in one message, at most
-_READ_BESIDE: Final = 8  # of them, for which a worker has as long as for one: it has others before that, too
 _READS: Final = {f"{OURS}read", f"{OURS}read_many"}  # who does not answer to these in time and lives will not later
-_UNDER_WAY: Final = 2  # such messages, so that a worker has documents while others come back
+_AT_ONCE: Final = 32  # documents in one message of read_many, at most
+_READ_BESIDE: Final = 8  # of them, for which a worker has as long as for one: it has others before that, too
+_UNDER_WAY: Final = 2  # such messages to a worker, so that it has documents while others come back
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,9 @@ from pipeline.cluster.errors import BadWorkerError, ClusterError, WorkerLostErro
 from pipeline.cluster.identity import check_memory, check_worker, own_identity, parse_identity, parse_readiness
 from pipeline.cluster.peers import Credential
 from pipeline.cluster.roster import GONE, JOINING, REFUSED, WORKING, Member, Roster
+from pipeline.plan import CLUSTER_THREADS
 from pipeline.text.visible import visible
 
-THREADS: Final = "cluster"
-"""How the names of all threads begin that speak to the cluster."""
 LOOK_SECONDS: Final = 1.0
 """Between two looks at who is listed."""
 BEAT_SECONDS, BEAT_PATIENCE = 5.0, 15.0
@@ -29,6 +28,7 @@ BEAT_SECONDS, BEAT_PATIENCE = 5.0, 15.0
 ALONE_SECONDS: Final = 15.0
 """Without a worker, after which the head works by itself."""
 _PIECE: Final = 4 << 20  # bytes of a file that is sent
+_PIECE_SECONDS: Final = 300.0
 _ACCEPT_SECONDS: Final = 900.0  # kernels may be compiled first
 _WAIT_SECONDS: Final = 0.1
 _AGAIN_SECONDS: Final = 30.0  # after which a refused worker may try again: somebody may have mended it
@@ -59,8 +59,8 @@ class Crew:
         self._scheduler, self._calls = Calls(address, credential), dict[str, Calls]()
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop, self._begin_thread = asyncio.new_event_loop(), begin
-        self._loop.set_default_executor(ThreadPoolExecutor(2, THREADS))
-        self._thread = threading.Thread(target=self._loop.run_forever, name=THREADS, daemon=True)
+        self._loop.set_default_executor(ThreadPoolExecutor(2, CLUSTER_THREADS))
+        self._thread = threading.Thread(target=self._loop.run_forever, name=CLUSTER_THREADS, daemon=True)
         self._listens, self._closed, self._worked = True, False, time.monotonic()
 
     def __enter__(self) -> "Crew":
@@ -222,14 +222,10 @@ class Crew:
             file.seek(min(offset, size))
             while True:
                 data = file.read(_PIECE)
-                message: dict[str, Any] = {
-                    "sha256": sha256,
-                    "ending": ending,
-                    "offset": offset,
-                    "data": data,
-                    "size": size,
-                }
-                if (await calls.call("receive", 300.0, **message)).get("whole"):
+                answer = await calls.call(
+                    "receive", _PIECE_SECONDS, sha256=sha256, ending=ending, offset=offset, data=data, size=size
+                )
+                if answer.get("whole"):
                     return
                 offset += len(data)
                 if offset >= size:

@@ -7,13 +7,12 @@ from typing import Any
 
 import engine
 from pipeline.cluster.calls import Calls
-from pipeline.cluster.crew import THREADS
 from pipeline.cluster.errors import BadWorkerError, ClusterError, WorkerLostError, WorkerRefusedError
 from pipeline.cluster.identity import Identity, check_worker, own_identity, parse_identity
 from pipeline.cluster.peers import HEAD_ROLE, Credential, read_credential
 from pipeline.cluster.quiet import keep_quiet, without_pickles
 from pipeline.errors import MachineRefusedError
-from pipeline.plan import Cluster
+from pipeline.plan import CLUSTER_THREADS, Cluster
 
 
 def look_at_workers(cluster: Cluster) -> list[dict[str, Any]]:
@@ -34,12 +33,14 @@ def look_at_workers(cluster: Cluster) -> list[dict[str, Any]]:
         except BaseException as error:
             done.set_exception(error)
 
-    cluster.begin(threading.Thread(target=look, name=THREADS, daemon=True))
+    cluster.begin(threading.Thread(target=look, name=CLUSTER_THREADS, daemon=True))
     return done.result()
 
 
 async def _look(address: str, credential: Credential, own: Identity) -> list[dict[str, Any]]:
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2, THREADS))  # it asks for the address of a name
+    asyncio.get_running_loop().set_default_executor(
+        ThreadPoolExecutor(2, CLUSTER_THREADS)
+    )  # it asks for the address of a name
     scheduler = Calls(address, credential)
     try:
         listed = await scheduler.listed()

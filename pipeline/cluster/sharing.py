@@ -192,10 +192,10 @@ class Sharing:
     def _again(self, worker: str, now: float, *, more: bool) -> Group | None:
         """The group of another worker that would come back much sooner if this one, which has nothing else to do, had
         it too: the one that is expected last (the rule LATE of Zaharia et al., 2008)."""
-        if self.looked == now and worker in self.in_vain:
-            return None
         if self.looked != now:  # once for all workers that are asked about at a time: they may be hundreds
             self.remaining, self.looked, self.in_vain = self._remaining(now), now, set()
+        if worker in self.in_vain:
+            return None
         worth = _WORTH_WHILE if more else _WORTH_AT_THE_END
         for seconds, group in self.remaining:
             if seconds < _PATIENCE:
