@@ -95,7 +95,8 @@ async def _answers(address: str, credential: Credential, stop: asyncio.Event, to
         except (WorkerLostError, BadWorkerError) as error:
             if _tells(error, _OF_OTHERS) and not _tells(error, _BY_DATE):
                 raise ClusterError(
-                    f"{address}: its scheduler and {credential.path} are of different authorities"
+                    f"{address}: its scheduler and {credential.path} are of different authorities; copy keys/cluster/"
+                    "worker.pem anew from the workspace whose scheduler that is"
                 ) from error
             if not waits:
                 told(f"waiting for the scheduler {address}: {error}")
