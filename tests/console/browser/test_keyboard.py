@@ -35,6 +35,17 @@ def served(morning: Path, browser: Any) -> Iterator[Served]:
         yield served
 
 
+def drawn(watch: Watch) -> None:
+    """Wait until the page is drawn: a field that takes the focus by itself has it from then on."""
+    watch.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def go(watch: Watch, path: str) -> None:
+    """Open a page of the console, and wait until keys reach what they should."""
+    watch.go(path)
+    drawn(watch)
+
+
 def tab_to(watch: Watch, text: str) -> None:
     """Press Tab until what is called so has the focus; each stop on the way is seen."""
     for _ in range(120):
@@ -48,20 +59,21 @@ def enter(watch: Watch) -> None:
     """Press Enter, which leads to another page."""
     with watch.page.expect_navigation():
         watch.page.keyboard.press("Enter")
+    drawn(watch)
 
 
 def test_from_signing_in_to_a_correction(served: Served) -> None:
     token = served.invite("Kay", (Role.REVIEWER,))
     with served.somebody(refusals=True) as watch:
         keys = watch.page.keyboard
-        watch.go(token)
+        go(watch, token)
         keys.type(PASSPHRASE)  # the first field has the focus already
         keys.press("Tab")
         keys.type(PASSPHRASE)
         enter(watch)
         tab_to(watch, "Sign out")
         enter(watch)
-        watch.go("/")
+        go(watch, "/")
         keys.type("Kay")
         keys.press("Tab")
         keys.type(PASSPHRASE)
@@ -99,9 +111,11 @@ def test_every_stop_of_tab_is_seen(served: Served, path: str) -> None:
     with served.somebody("Everybody", *Role) as watch:
         if path == "/documents":
             watch.go(f"/queue?job={TRIAGE}&sort=path")
-            watch.page.locator("td.name a").first.click()
+            with watch.page.expect_navigation():
+                watch.page.locator("td.name a").first.click()
         else:
             watch.go(path)
+        drawn(watch)
         stops = watch.page.evaluate(_STOPS)
         reached = 0
         for _ in range(stops + _MOST_IN_A_DATE * watch.page.locator("input[type=date]").count()):
