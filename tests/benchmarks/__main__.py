@@ -25,7 +25,7 @@ DOCUMENTS = {
     "Finding documents: 100,000 files": "bench_scan",
     "The audit log: appending and verifying": "bench_audit",
 }
-VERSIONED = ("numpy", "numba", "torch", "transformers", "onnxruntime", "llama_cpp_python")
+VERSIONED = ("numpy", "numba", "torch", "transformers", "onnxruntime", "openvino", "nncf", "llama_cpp_python")
 
 
 def main() -> None:

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.benchmarks.contenders import OURS, PEERS, usable
+from tests.benchmarks.contenders import HELD, OURS, PEERS, usable
+from tests.benchmarks.exports import FOLDER
 from tests.benchmarks.process import ROOT, Contender
 from tests.benchmarks.results import Point, Results, Seconds
 from tests.benchmarks.texts import write_sets
@@ -39,26 +40,32 @@ class Plan:
     threads: tuple[int, ...] = (1, 2)
     rounds: int = 7
     texts: int = 192  # of the mixed set
-    names: tuple[str, ...] = (*OURS, *PEERS)
+    names: tuple[str, ...] = (*OURS, *PEERS, *HELD)
 
 
 def measure(plan: Plan, say: Say) -> Results:
     """Everything but whole jobs."""
-    results = Results()
+    from engine.cpu import choose_isa, cpu_flags, usable_flags
+
+    results = Results(isa=choose_isa(usable_flags(cpu_flags()), None))
     names = [name for name in plan.names if usable(name)]
-    results.absent += [f"{name} (not installed, or the CPU lacks it)" for name in plan.names if name not in names]
+    results.absent += [
+        f"{name} (not installed, or the CPU lacks what it is for)" for name in plan.names if name not in names
+    ]
     with tempfile.TemporaryDirectory() as folder:
+        os.environ[FOLDER] = folder  # for the contenders, which inherit it
         sets = str(Path(folder) / "sets.npz")
-        results.mixture = write_sets(Path(sets), plan.texts)
+        results.mixture, results.compared = write_sets(Path(sets), plan.texts)
         for threads in plan.threads:
             _measure_speed(plan, names, threads, sets, results, say)
-        if plan.threads == (1, 2) and (ours := next((name for name in names if name in OURS), None)):
+        ours = next((name for name in OURS if name in names), None)
+        if plan.threads == (1, 2) and ours:
             say(f"{ours}: two threads beside one")
             _measure_scaling(plan, ours, sets, results)
         _measure_alone(names, sets, Path(folder), results, say)
-    say("starts")
-    if "cloister amx" in names:
-        results.start_seconds, results.cold_seconds = _starts("amx")
+    if ours:
+        say(f"{ours}: starts")
+        results.start_seconds, results.cold_seconds = _starts(ours.split()[-1])
     return results
 
 
@@ -123,7 +130,7 @@ def _measure_alone(names: Sequence[str], sets: str, folder: Path, results: Resul
                 if (found := one.ask(do="own bytes")) is not None:
                     results.own_bytes[name] = found
                 file = folder / f"{len(vectors)}.npy"
-                if one.ask(do="vectors", file=sets, name="mixed", to=str(file)):
+                if one.ask(do="vectors", file=sets, name="compared", to=str(file)):
                     vectors[name] = np.load(file)
                 if name in OURS and (shares := one.ask(do="shares")):
                     results.shares[name] = shares

@@ -6,14 +6,14 @@ their users do. Models: CLOISTER_MODEL (our Q8_0 file) and CLOISTER_MINILM (the 
 """
 
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tests.benchmarks import exports
 
 Ids = Sequence[NDArray[np.int64]]
 Embed = Callable[[Ids], NDArray[np.float32]]
@@ -59,7 +59,7 @@ def _torch(threads: int, dtype: str) -> Embed:
     import torch
 
     torch.set_num_threads(threads)
-    model = _bert().to(getattr(torch, dtype))
+    model = exports.bert().to(getattr(torch, dtype))
 
     def embed(ids: Ids) -> NDArray[np.float32]:
         tokens, mask = map(torch.from_numpy, padded(ids))
@@ -70,26 +70,20 @@ def _torch(threads: int, dtype: str) -> Embed:
     return embed
 
 
-def _bert() -> Any:
-    from transformers import BertModel
-
-    return BertModel.from_pretrained(os.environ["CLOISTER_MINILM"]).eval()
-
-
 def onnx_float32(threads: int) -> Embed:
-    return _onnx(threads, quantized=False)
+    return _onnx(threads, int8=False)
 
 
 def onnx_int8(threads: int) -> Embed:
-    return _onnx(threads, quantized=True)
+    return _onnx(threads, int8=True)
 
 
-def _onnx(threads: int, *, quantized: bool) -> Embed:
+def _onnx(threads: int, *, int8: bool) -> Embed:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    session = onnxruntime.InferenceSession(_export(quantized), options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(exports.onnx(int8=int8), options, providers=["CPUExecutionProvider"])
 
     def embed(ids: Ids) -> NDArray[np.float32]:
         tokens, mask = padded(ids)
@@ -99,31 +93,34 @@ def _onnx(threads: int, *, quantized: bool) -> Embed:
     return embed
 
 
-def _export(quantized: bool) -> bytes:
-    import torch
-    from onnxruntime.quantization import QuantType, quantize_dynamic
+def openvino_int8(threads: int) -> Embed:
+    return _openvino(threads, int8=True)
 
-    class States(torch.nn.Module):
-        """The export passes arguments by position, which BertModel does not take."""
 
-        def __init__(self) -> None:
-            super().__init__()
-            self.bert = _bert()
+def openvino_bfloat16(threads: int) -> Embed:
+    return _openvino(threads, precision="bf16")
 
-        def forward(self, ids: Any, mask: Any) -> Any:
-            return self.bert(input_ids=ids, attention_mask=mask).last_hidden_state
 
-    with tempfile.TemporaryDirectory() as folder:
-        plain, small = Path(folder) / "plain.onnx", Path(folder) / "int8.onnx"
-        example = torch.ones((2, 8), dtype=torch.int64)
-        axes = {0: "texts", 1: "tokens"}
-        torch.onnx.export(
-            States(), (example, example), str(plain), input_names=["ids", "mask"], output_names=["states"],
-            dynamic_axes={"ids": axes, "mask": axes, "states": axes}, opset_version=17, dynamo=False,
-        )  # fmt: skip
-        if quantized:
-            quantize_dynamic(plain, small, weight_type=QuantType.QInt8)
-        return (small if quantized else plain).read_bytes()
+def openvino_float32(threads: int) -> Embed:
+    return _openvino(threads, precision="f32")
+
+
+def _openvino(threads: int, *, int8: bool = False, precision: str | None = None) -> Embed:
+    """One stream that all threads work for, and shapes as they come: every batch has another. What of the int8 model
+    is no product of integers, OpenVINO computes in the precision that it chooses by itself."""
+    import openvino
+
+    settings = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1}
+    if precision:
+        settings["INFERENCE_PRECISION_HINT"] = precision
+    request = openvino.compile_model(exports.openvino(int8=int8), "CPU", settings).create_infer_request()
+
+    def embed(ids: Ids) -> NDArray[np.float32]:
+        tokens, mask = padded(ids)
+        states = request.infer([tokens, mask])[0]
+        return unit((states * mask[:, :, None].astype(np.float32)).sum(1))
+
+    return embed
 
 
 def llama_cpp(threads: int) -> Embed:
@@ -153,13 +150,29 @@ OURS = {
     "cloister portable": cloister,
 }
 PEERS = {
+    "OpenVINO int8": openvino_int8,
+    "OpenVINO bfloat16": openvino_bfloat16,
     "torch bfloat16": torch_bfloat16,
     "torch float32": torch_float32,
     "onnxruntime int8": onnx_int8,
     "onnxruntime float32": onnx_float32,
     "llama.cpp Q8_0": llama_cpp,
 }
+HELD = {
+    "OpenVINO int8 (AVX2)": openvino_int8,
+    "OpenVINO float32 (AVX2)": openvino_float32,
+    "torch float32 (AVX2)": torch_float32,
+}
+"""Peers told to use no more than AVX2, on a CPU that has more; onnxruntime and llama.cpp take what there is."""
+TO_AVX2 = {
+    "ONEDNN_MAX_CPU_ISA": "AVX2",  # of both
+    "OV_CPU_MAX_ISA": "AVX2",  # OpenVINO's own kernels; wants the other to be the same
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+}
+"""The environment of those."""
 NEEDS = {
+    "OpenVINO": ("openvino", "nncf", "torch", "transformers"),
     "torch": ("torch", "transformers"),
     "onnxruntime": ("onnxruntime", "onnx", "torch", "transformers"),
     "llama.cpp": ("llama_cpp",),
@@ -168,9 +181,12 @@ PEER_BATCH = 32
 
 
 def usable(name: str) -> bool:
-    """Whether this CPU has what ours needs, or what this peer needs is installed and the original model named."""
+    """Whether this CPU has what ours needs, or what this peer needs is installed and the original model named; a peer
+    is held to AVX2 where it would use more."""
     if name in OURS:
         return _has_isa(name.split()[-1])
+    if name in HELD and not _has_isa("avx512_vnni"):
+        return False
     return "CLOISTER_MINILM" in os.environ and all(find_spec(package) for package in NEEDS[name.split()[0]])
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.benchmarks.contenders import OURS, PEERS, Embed, batches
+from tests.benchmarks.contenders import HELD, OURS, PEERS, TO_AVX2, Embed, batches
 from tests.benchmarks.texts import read_set
 
 ROOT = Path(__file__).parents[2]
@@ -74,6 +74,8 @@ class Contender(Child):
         environment = {"OMP_NUM_THREADS": str(threads), "CLOISTER_THREADS": str(threads)}
         if name in OURS:
             environment["CLOISTER_ISA"] = name.split()[-1]
+        if name in HELD:
+            environment |= TO_AVX2
         super().__init__("process", [name, str(threads)], environment)
 
 
@@ -155,7 +157,7 @@ def main(name: str, threads: int) -> None:
     """Make the contender, and answer."""
 
     def start() -> Callable[[dict[str, Any]], Any]:
-        embed = (OURS | PEERS)[name](threads)
+        embed = (OURS | PEERS | HELD)[name](threads)
         return lambda request: answer(name, embed, request)
 
     serve(start)

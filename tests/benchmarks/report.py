@@ -3,8 +3,8 @@
 import statistics
 from collections.abc import Iterator
 
-from tests.benchmarks.contenders import OURS, PEERS
-from tests.benchmarks.musts import MUSTS, best_peer
+from tests.benchmarks.contenders import HELD, OURS, PEERS
+from tests.benchmarks.musts import AVX2, MUSTS, best_peer, peers_of
 from tests.benchmarks.results import Point, Results, percentile, rate, ratio
 from tests.benchmarks.verdict import table, to_table, verdicts
 
@@ -15,10 +15,10 @@ def to_markdown(results: Results) -> str:
     parts = [
         "# Benchmark", results.machine,
         *(part for heading, text in results.documents for part in (f"## {heading}", text)),
-        "## What must hold", to_table(verdicts(MUSTS, results), _number),
+        "## What must hold", to_table(verdicts(MUSTS, results, results.isa), _number),
         *(part for count in threads for part in _speeds(results, count)),
         "## Two threads to one", _scaling(results),
-        "## Cosine to torch float32", f"Over {results.mixture}.", _cosines(results),
+        "## Cosine to torch float32", f"Over {results.compared}.", _cosines(results),
         "## Of the peak", "One thread, 128 tokens; tera-operations a second, two for a multiply-add.", _shares(results),
         "## Memory and start", _memory(results), _starts(results),
         *(["## Whole jobs", _jobs(results)] if results.jobs else []),
@@ -39,15 +39,22 @@ def _speeds(results: Results, threads: int) -> Iterator[str]:
         "Medians; in brackets how many times as fast the first line is. `mixed` is a set of texts as they come, for "
         f"peers in batches of 32, padded; `sorted` the same by length. The set: {results.mixture}."
     )
-    names = [name for name in (*OURS, *PEERS) if any(name in results.speeds[point] for point in points)]
+    names = [name for name in (*OURS, *PEERS, *HELD) if any(name in results.speeds[point] for point in points)]
     rows = [[name, *(_speed(results, point, names[0], name) for point in points)] for name in names]
     yield table(["", *(f"{point.what}" for point in points)], rows)
-    best = [best_peer(results, point) for point in points]
-    against = [
-        ratio(results.speeds[point], names[0], peer) if peer else None for point, peer in zip(points, best, strict=True)
-    ]
-    cells = [f"{found:.2f}x ({peer})" if found else "-" for found, peer in zip(against, best, strict=True)]
-    yield table([f"{names[0]} to the best peer", *(point.what for point in points)], [["", *cells]])
+    ours = [name for name in OURS if name in names]
+    against = [_against(results, points, name) for name in dict.fromkeys([*ours[:1], AVX2]) if name in ours]
+    yield table(["to the best peer", *(point.what for point in points)], against)
+
+
+def _against(results: Results, points: list[Point], ours: str) -> list[str]:
+    """How many times as fast ours is as the best peer that uses no more than the CPU has, or than AVX2 for AVX2."""
+    cells = []
+    for point in points:
+        peer = best_peer(results, point, peers_of(ours, results))
+        found = ratio(results.speeds[point], ours, peer) if peer else None
+        cells.append(f"{found:.2f}x ({peer})" if found else "-")
+    return [ours, *cells]
 
 
 def _speed(results: Results, point: Point, first: str, name: str) -> str:

@@ -22,10 +22,12 @@ class Results:
     """Everything; what was not measured is empty."""
 
     machine: str = ""
+    isa: str = ""  # the best instruction set of the CPU
     mixture: str = ""
+    compared: str = ""  # the texts of `cosines`
     speeds: dict[Point, Seconds] = field(default_factory=dict)
     scaling: dict[str, Seconds] = field(default_factory=dict)  # what -> contenders "1" and "2": threads
-    cosines: dict[str, list[float]] = field(default_factory=dict)  # contender -> with torch float32, a text each
+    cosines: dict[str, list[float]] = field(default_factory=dict)  # contender -> with torch float32, of each text
     shares: dict[str, dict[str, float]] = field(default_factory=dict)  # contender -> as process.shares
     own_bytes: dict[str, int] = field(default_factory=dict)
     start_seconds: list[float] = field(default_factory=list)
