@@ -1,9 +1,11 @@
-"""`make bench-lm`: language models beside llama.cpp; prints a report and writes it to a file.
+"""`make bench-lm`: language models beside llama.cpp and OpenVINO; prints a report and writes it to a file.
 
 CLOISTER_BENCH_FILES is the folder of the model files (random weights, made where they are missing; 9 GB, and as much
 for the weights that the engine keeps of them), CLOISTER_LLAMA one of llama.cpp's programs (llama-bench,
 llama-batched-bench, llama-server). Where it is not set, llama-cpp-python is asked if it is installed;
-LLAMA_CPP_LIB_PATH gives it another folder of libraries. What is missing is named in the report.
+LLAMA_CPP_LIB_PATH gives it another folder of libraries. CLOISTER_IK_LLAMA is a folder of ik_llama.cpp's llama-bench
+and llama-batched-bench. OpenVINO is measured where openvino-genai, optimum-intel and nncf are installed, with models of
+its own in the shapes of up to 1B, made once (10 GB of memory). What is missing is named in the report.
 
 python -m tests.benchmarks.lm                                                  everything
 … --resume                                                                     goes on where a run was stopped

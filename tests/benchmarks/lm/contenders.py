@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from tests.benchmarks.lm import binding, programs
+from tests.benchmarks.lm import binding, openvino_files, programs
 from tests.benchmarks.lm.plan import Plan
-from tests.benchmarks.lm.programs import Programs
-from tests.benchmarks.lm.results import OURS
+from tests.benchmarks.lm.programs import FOLDER, IK_FOLDER, Programs
+from tests.benchmarks.lm.results import OURS, File
 from tests.benchmarks.process import Child
 
-PROGRAMS, BINDING, SERVER = "llama.cpp", "llama-cpp-python", "llama-server"
+PROGRAMS, BINDING, SERVER, IK, OPENVINO = "llama.cpp", "llama-cpp-python", "llama-server", "ik_llama.cpp", "OpenVINO"
 Rates = dict[str, float] | None
 
 
@@ -55,10 +55,8 @@ class Process:
 class LlamaPrograms:
     """llama-bench and llama-batched-bench."""
 
-    name = PROGRAMS
-
-    def __init__(self, path: Path, threads: int) -> None:
-        self._programs = Programs(path, threads)
+    def __init__(self, name: str, path: Path, threads: int, variable: str) -> None:
+        self.name, self._programs = name, Programs(path, threads, variable)
 
     def single(self) -> Rates:
         return self._rates(self._programs.single)
@@ -87,6 +85,11 @@ def bound(path: Path, threads: int) -> Process:
     return Process(BINDING, "binding", [str(path), str(threads)], {})
 
 
+def openvino(file: File, threads: int) -> Process:
+    """OpenVINO with its own model of this shape."""
+    return Process(OPENVINO, "genai", [*file, str(threads)], {})
+
+
 def missing() -> list[str]:
     """Each peer that is not there, with the reason and what is not measured."""
     found = []
@@ -100,17 +103,26 @@ def missing() -> list[str]:
             found.append(f"llama-{name} ({what}): {reason}{other}")
     if bindings:
         found.append(f"{BINDING} (errors of logits; speeds where there are no programs): {bindings}")
+    if reason := programs.missing("bench", IK_FOLDER) or programs.missing("batched-bench", IK_FOLDER):
+        found.append(f"{IK} (prompts, one and many sequences): {reason}")
+    if reason := openvino_files.missing():
+        found.append(f"{OPENVINO} (prompts, one and many sequences): {reason}")
     return found
 
 
 @contextmanager
-def started(path: Path, plan: Plan, threads: int) -> Iterator[list[Contender]]:
-    """Ours and what there is of llama.cpp, for this file; they end with the block."""
+def started(file: File, path: Path, plan: Plan, threads: int) -> Iterator[list[Contender]]:
+    """Ours and the peers that there are, for this file; they end with the block."""
     own = ours(path, plan, threads)
-    have_programs = not programs.missing("bench") and not programs.missing("batched-bench")
-    peers: list[Contender] = [LlamaPrograms(path, threads)] if have_programs else []
-    if not binding.missing() and (plan.both or not peers):
+    peers: list[Contender] = [
+        LlamaPrograms(name, path, threads, variable)
+        for name, variable in ((PROGRAMS, FOLDER), (IK, IK_FOLDER))
+        if not programs.missing("bench", variable) and not programs.missing("batched-bench", variable)
+    ]
+    if not binding.missing() and (plan.both or PROGRAMS not in {one.name for one in peers}):
         peers.append(bound(path, threads))
+    if not openvino_files.missing() and openvino_files.is_small_enough(file[0]):
+        peers.append(openvino(file, threads))
     try:
         yield [own, *peers]
     finally:

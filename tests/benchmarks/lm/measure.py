@@ -73,7 +73,7 @@ def measure_speeds(
         asked.append(("single", ["prompt", "decode"], lambda one: one.single()))
     if "batched" in plan.rows and file[0] != LARGE:
         asked.append(("batched", [f"decode {n}" for n in plan.counts], lambda one: one.batched(plan.counts)))
-    with started(path, plan, threads) as everyone:
+    with started(file, path, plan, threads) as everyone:
         for row, wanted, do in asked:
             for round_ in range(plan.rounds):
                 for one in everyone:

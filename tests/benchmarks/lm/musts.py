@@ -1,22 +1,29 @@
-"""What is asked of language models, each with what was measured: the worst case counts."""
+"""What is asked of language models, each with what was measured: the worst case counts.
+
+The bounds are to llama.cpp, with aims to OpenVINO besides; ik_llama.cpp stands in the tables only.
+"""
 
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
+from tests.benchmarks.lm.contenders import BINDING, OPENVINO, PROGRAMS, SERVER
 from tests.benchmarks.lm.results import OURS, Point, Results, best_peer, ratio, share
 from tests.benchmarks.lm.shapes import LARGE, SMALL
 from tests.benchmarks.verdict import Must, Worst
 
 FIRST_TOKEN = ("llama-3.2-1b", "q4_k_m")
 FOUR_K = "q4_k_m"
+ONE_B = "llama-3.2-1b"
+OPENVINO_MIXES = ("q8_0", FOUR_K)  # beside its INT8 and INT4
+LLAMA = (PROGRAMS, BINDING, SERVER)
 NO_AMX = ("avx512_vnni", "avx2", "portable")
 
 
-def _ratios(results: Results, wanted: Callable[[Point], bool]) -> Worst | None:
-    """The least ratio to the best peer over the wanted points."""
+def _ratios(results: Results, wanted: Callable[[Point], bool], among: Collection[str]) -> Worst | None:
+    """The least ratio to the best of these peers over the wanted points."""
     found = []
     for point, rates in results.rates.items():
-        peer = best_peer(rates)
+        peer = best_peer(rates, among)
         if wanted(point) and (times := ratio(rates, peer)) is not None:
             found.append(Worst(times, f"{point.what}, {point.shape} {point.mix}, {_threads(point)}, {peer}"))
     return min(found, default=None)
@@ -27,12 +34,12 @@ def _threads(point: Point) -> str:
 
 
 def _of(
-    shapes: tuple[str, ...], what: tuple[str, ...], mixes: tuple[str, ...] = ()
+    shapes: tuple[str, ...], what: tuple[str, ...], mixes: tuple[str, ...] = (), among: Collection[str] = LLAMA
 ) -> Callable[[Results], Worst | None]:
     def is_wanted(point: Point) -> bool:
         return point.shape in shapes and point.what in what and (not mixes or point.mix in mixes)
 
-    return lambda results: _ratios(results, is_wanted)
+    return lambda results: _ratios(results, is_wanted, among)
 
 
 def _bandwidth(results: Results) -> Worst | None:
@@ -76,6 +83,11 @@ MUSTS: tuple[Must[Results], ...] = (
     Must("16 and 32 sequences decoding", 2.0, 4.0, "x", _of(SMALL, ("decode 16", "decode 32"))),
     Must("the night", 2.5, 4.0, "x", _of((*SMALL, LARGE), ("night",))),
     Must("the same with free text of 60 tokens", None, 2.5, "x", _of((*SMALL, LARGE), ("night, free",))),
+    Must("1B, prompt tokens, to OpenVINO", None, 1.5, "x", _of((ONE_B,), ("prompt",), OPENVINO_MIXES, (OPENVINO,))),
+    Must("1B, one sequence decoding, to OpenVINO", None, 1.1, "x",
+         _of((ONE_B,), ("decode",), OPENVINO_MIXES, (OPENVINO,))),
+    Must("1B, 16 sequences decoding, to OpenVINO", None, 2.0, "x",
+         _of((ONE_B,), ("decode 16",), OPENVINO_MIXES, (OPENVINO,))),
     Must("7B Q4_K_M, prompt tokens", 2.0, 4.0, "x", _of((LARGE,), ("prompt",), (FOUR_K,))),
     Must("7B Q4_K_M, one sequence decoding", 1.3, 2.0, "x", _of((LARGE,), ("decode",), (FOUR_K,))),
     Must("7B Q4_K_M, resident memory without KV to the file", 1.15, None, "x", _memory, least=False),

@@ -11,7 +11,8 @@ from tests.benchmarks.verdict import table, to_table, verdicts
 _DONE = (
     f"Medians over rounds in which all had their turn. prompt: {PROMPT} tokens; decode: {TOKENS} tokens of one "
     f"sequence from its beginning; decode n: {TOKENS} tokens of each of n sequences, after {BEFORE}. The ratio is the "
-    "median of those within a round, to the fastest of the others."
+    "median of those within a round, to the fastest of the others. OpenVINO has models of its own in the same shapes: "
+    "INT8 beside Q8_0, INT4 in groups of 128 beside the others; it chooses a token of each sequence besides."
 )
 _LOGITS = (
     "To the exact ones of the same file (its weights as float32, computed in float64): mean, which must hold, and "

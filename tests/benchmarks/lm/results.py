@@ -1,6 +1,7 @@
 """What a run measured, before anything is made of it."""
 
 import statistics
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from tests.benchmarks.lm.accuracy import Errors
@@ -55,9 +56,10 @@ def rate(rates: Rates, name: str) -> float | None:
     return statistics.median(whole) if whole and len(whole) == len(rounds) else None
 
 
-def best_peer(rates: Rates) -> str | None:
-    """The fastest of the others."""
-    found = {name: each for name in rates if name != OURS and (each := rate(rates, name)) is not None}
+def best_peer(rates: Rates, among: Collection[str] = ()) -> str | None:
+    """The fastest of the others, or of some of them."""
+    others = [name for name in rates if name != OURS and (not among or name in among)]
+    found = {name: each for name in others if (each := rate(rates, name)) is not None}
     return max(found, key=lambda name: found[name]) if found else None
 
 

@@ -23,6 +23,7 @@ from tests.benchmarks.process import ROOT
 from tests.benchmarks.verdict import Must, Verdict, Worst, verdicts
 
 BENCH, BOUND, SERVER = contenders.PROGRAMS, contenders.BINDING, contenders.SERVER
+IK, OPENVINO = contenders.IK, contenders.OPENVINO
 MEMORY = {
     "resident": 4.6 * 2**30, "kv": 2**28, "weights": 4.5 * 2**30, "seconds": 5.0, "most": 4.7 * 2**30,
     "first_seconds": 60.0, "first_most": 4.8 * 2**30,
@@ -40,6 +41,9 @@ def everything() -> Results:
     rates |= {Point("decode", shape, mix): beside(1.5 if mix == "q4_k_m" else 1.0) for shape in SMALL for mix in MIXES}
     rates |= {Point(f"decode {n}", SMALL[1], "q8_0"): beside(2.0) for n in (16, 32)}
     rates |= {Point("prompt", *FOUR): beside(2.0), Point("decode", *FOUR): beside(1.5)}
+    for what, times in (("prompt", 1.5), ("decode", 1.1), ("decode 16", 2.0)):
+        its = rates[Point(what, SMALL[1], "q8_0")]
+        its |= {OPENVINO: [rate and rate / times for rate in its[OURS]]}
     nights = {NIGHT: {OURS: Night(200, 360.0, 12_000, 0, 220_000), SERVER: Night(200, 900.0, 15_000, 1, 230_000)}}
     nights[FREE] = {OURS: Night(200, 100.0, 12_000, 0), SERVER: Night(200, 250.0, 12_000, 0)}
     return Results(
@@ -61,6 +65,8 @@ def test_what_holds_and_what_is_aimed_at() -> None:
     assert set(words.values()) == {"pass", "aim"}
     assert [what for what, word in words.items() if word == "aim"] == [
         "one sequence decoding, of the memory's bandwidth", "the same with free text of 60 tokens",
+        "1B, prompt tokens, to OpenVINO", "1B, one sequence decoding, to OpenVINO",
+        "1B, 16 sequences decoding, to OpenVINO",
     ]  # fmt: skip
 
 
@@ -103,7 +109,37 @@ def test_ratios_are_of_rounds_and_of_the_fastest_that_did_not_crash() -> None:
     rates[BENCH][1] = None
     assert rate(rates, BENCH) is None
     assert best_peer(rates) == BOUND
+    assert best_peer(rates, (IK, BENCH)) is None
     assert best_peer({OURS: [1.0]}) is None
+
+
+def test_openvino_and_others_of_llama_cpp_are_beside_the_bounds() -> None:
+    """A bound is to llama.cpp, however fast the others are; the tables have the ratio to the fastest."""
+    results = everything()
+    point = Point("decode 16", SMALL[1], "q8_0")
+    results.rates[point] |= {OPENVINO: [20.0, 40.0, 80.0], IK: [80.0, 160.0, 320.0]}
+    words = {each.must.what: each for each in verdicts(MUSTS, results, results.isa)}
+    assert words["16 and 32 sequences decoding"].word == "pass"
+    beyond = words["1B, 16 sequences decoding, to OpenVINO"]
+    assert (beyond.word, beyond.found) == (
+        "below the aim",
+        Worst(1.0, f"decode 16, {SMALL[1]} q8_0, 1 thread, OpenVINO"),
+    )
+    assert f"| decode 16 | {SMALL[1]} q8_0 | 1 | 40.0 |" in (text := to_markdown(results))
+    assert "| 0.25x |" in text
+
+
+def test_many_sequences_are_read_from_lines_and_from_tables() -> None:
+    """llama.cpp prints JSON among other lines, ik_llama.cpp a table only."""
+    lines = 'loaded\n{"pp": 64, "tg": 32, "pl": 16, "speed_pp": 300.5, "speed_tg": 90.25, "speed": 100}\n'
+    rows = (
+        "|    PP |     TG |    B |   N_KV |   T_PP s | S_PP t/s |   T_TG s | S_TG t/s |      T s |    S t/s |\n"
+        "|-------|--------|------|--------|----------|----------|----------|----------|----------|----------|\n"
+        "|    64 |     32 |   16 |   1536 |    3.407 |   300.50 |    5.673 |    90.25 |    9.080 |   169.16 |\n"
+        "|    64 |     32 |   32 |   3072 |    6.814 |   300.50 |    9.000 |   113.78 |   15.814 |   194.26 |\n"
+    )
+    assert programs.decoding(lines) == {"decode 16": 90.25}
+    assert programs.decoding(rows) == {"decode 16": 90.25, "decode 32": 113.78}
 
 
 def test_the_share_of_the_bandwidth() -> None:
@@ -117,8 +153,8 @@ def test_the_report_has_everything() -> None:
     results = everything()
     results.rates[Point("decode 16", SMALL[1], "q8_0")][BENCH][0] = None
     text = to_markdown(results)
-    assert f"| prompt | {LARGE} q4_k_m | 1 | 40.0 | 20.0 | 9.0 | 2.00x |  |" in text
-    assert f"| decode 16 | {SMALL[1]} q8_0 | 1 | 40.0 | crashed | 9.0 | 2.22x |  |" in text
+    assert f"| prompt | {LARGE} q4_k_m | 1 | 40.0 | 20.0 | 9.0 | - | 2.00x |  |" in text
+    assert f"| decode 16 | {SMALL[1]} q8_0 | 1 | 40.0 | crashed | 9.0 | 20.0 | 2.00x |  |" in text
     assert "| night | llama-3.2-1b q4_k_m | 1 | cloister | 200 | 360.0 | 2,000 | 1,100 | 60.0 | 0 | 2.50x |" in text
     assert "| llama-2-7b q4_k_m | 4,096 | cloister | 4,710 | 256 | 4,608 | 1.09x | 5.0 | 60.0 | 4,915.2 |" in text
     assert "| llama-2-7b q4_k_m | 4,096 | llama-server | 5,120 |  |  | 1.25x |  |  |  |" in text
@@ -187,6 +223,8 @@ def test_errors_of_logits() -> None:
 def test_peers_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(programs.FOLDER, str(tmp_path))
     assert sum("no llama-" in line for line in contenders.missing()) == 3
+    monkeypatch.setenv(programs.IK_FOLDER, str(tmp_path))
+    assert sum("no llama-bench in CLOISTER_IK_LLAMA" in line for line in contenders.missing()) == 1
     monkeypatch.delenv(programs.FOLDER)
     results = measure(Plan(files=(), rows=()), Journal(None, {}), lambda line: None)
     assert sum(programs.FOLDER in line for line in results.skipped) == 3
