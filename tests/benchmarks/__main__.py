@@ -25,6 +25,7 @@ DOCUMENTS = {
     "Finding documents: 100,000 files": "bench_scan",
     "The audit log: appending and verifying": "bench_audit",
 }
+CONTRACTS = 50
 VERSIONED = ("numpy", "numba", "torch", "transformers", "onnxruntime", "openvino", "nncf", "llama_cpp_python")
 
 
@@ -35,6 +36,8 @@ def main() -> None:
     documents = [] if asked.encoder_only else list(measure_documents())
     results = Results() if asked.documents_only else bench_encoder.measure(plan, say)
     results.machine, results.documents = machine(), documents
+    if not asked.documents_only:
+        measure_banking(results)
     if asked.jobs and not asked.documents_only and find_spec("pyarrow") and find_spec("pytest"):
         measure_jobs(asked.jobs, results)
     text = report.to_markdown(results)
@@ -51,7 +54,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=numbers, default=Plan.threads, help="as 1,2")
     parser.add_argument("--rounds", type=int, default=Plan.rounds)
     parser.add_argument("--texts", type=int, default=Plan.texts, help="of the mixed set")
-    parser.add_argument("--jobs", type=numbers, default=(100, 1000), help="documents of whole jobs; 0 for none")
+    parser.add_argument("--jobs", type=numbers, default=(100, 1000), help="letters of whole jobs; 0 for no jobs")
     parser.add_argument("--documents-only", action="store_true", help="only the parsers of documents")
     parser.add_argument("--encoder-only", action="store_true", help="only the encoder and whole jobs")
     parser.add_argument("--contenders", type=lambda text: tuple(text.split(",")), help="names, with commas between")
@@ -90,12 +93,27 @@ def measure_documents() -> Iterator[tuple[str, str]]:
         yield heading, told if told.startswith("|") or not done.stdout else f"```\n{told}\n```"
 
 
+def measure_banking(results: Results) -> None:
+    """What a learned head loses to float32 vectors."""
+    original, data = os.environ.get("CLOISTER_MINILM"), os.environ.get("CLOISTER_DATA")
+    if original and data:
+        import engine
+        from tests.benchmarks import bench_banking
+
+        say("Banking77")
+        model = engine.load(os.environ["CLOISTER_MODEL"])
+        results.banking = bench_banking.measure(model, Path(original), Path(data))
+
+
 def measure_jobs(counts: tuple[int, ...], results: Results) -> None:
-    """Whole jobs of so many documents."""
-    for count in counts:
-        say(f"a job of {count} documents")
-        seconds, tokens, peak = bench_job.measure(Path(os.environ["CLOISTER_MODEL"]), count)
-        results.jobs.append((count, tokens, seconds, peak))
+    """Whole jobs of so many letters, and of contracts."""
+    wanted = [("letters", count) for count in counts]
+    if "CLOISTER_DATA" in os.environ:
+        wanted.append(("contracts", CONTRACTS))
+    for what, count in wanted:
+        say(f"a job of {count} {what}")
+        seconds, tokens, peak = bench_job.measure(Path(os.environ["CLOISTER_MODEL"]), count, what)
+        results.jobs.append((what, count, tokens, seconds, peak))
 
 
 main()

@@ -28,7 +28,7 @@ def to_markdown(results: Results) -> str:
 
 
 def _number(value: float, unit: str) -> str:
-    digits = {"x": 2, "": 5, "%": 1, "s": 2, "MiB": 0}[unit]
+    digits = {"x": 2, "": 5, "%": 1, "s": 2, "MiB": 0, "points": 2}[unit]
     return f"{value:.{digits}f}" + (unit if unit in ("x", "") else f" {unit}")
 
 
@@ -109,7 +109,11 @@ def _starts(results: Results) -> str:
 
 def _jobs(results: Results) -> str:
     rows = [
-        [f"{count:,}", f"{tokens:.0f}", f"{seconds:.1f}", f"{count / seconds:.1f}", f"{peak / 2**20:.0f}"]
-        for count, tokens, seconds, peak in results.jobs
-    ]
-    return table(["documents", "tokens each", "seconds", "documents/s", "peak MiB (PSS, tree)"], rows)
+        [
+            what, f"{count:,}", f"{tokens:,.0f}", f"{seconds:.1f}", f"{count / seconds:.1f}",
+            f"{3600 * count / seconds:,.0f}", f"{peak / 2**20:.0f}",
+        ]
+        for what, count, tokens, seconds, peak in results.jobs
+    ]  # fmt: skip
+    head = ["", "documents", "tokens each", "seconds", "documents/s", "an hour", "peak MiB (PSS, tree)"]
+    return table(head, rows)

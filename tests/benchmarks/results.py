@@ -33,7 +33,9 @@ class Results:
     start_seconds: list[float] = field(default_factory=list)
     cold_seconds: float | None = None
     documents: list[tuple[str, str]] = field(default_factory=list)  # heading and text of each measurement of parsers
-    jobs: list[tuple[int, float, float, int]] = field(default_factory=list)  # documents, tokens each, seconds, peak
+    jobs: list[tuple[str, int, float, float, int]] = field(default_factory=list)
+    """What they are of; documents, tokens each, seconds, peak bytes."""
+    banking: tuple[float, float] | None = None  # bench_banking.Right
     absent: list[str] = field(default_factory=list)
 
 

@@ -39,7 +39,7 @@ class Genai:
         return getattr(self, do)(**request)
 
     def single(self) -> dict[str, float]:
-        self._seconds(1, 64, 1)
+        self._seconds(1, PROMPT, 2)  # what is compiled for a shape is compiled
         (prompt,) = self._seconds(1, PROMPT, 1)
         decode = self._seconds(1, 1, 1 + TOKENS)[1:]
         return {"prompt": PROMPT / prompt, "decode": TOKENS / sum(decode)}
@@ -47,6 +47,7 @@ class Genai:
     def batched(self, counts: list[int]) -> dict[str, float]:
         found = {}
         for count in counts:
+            self._seconds(count, 1, 2)
             decode = self._seconds(count, BEFORE, 1 + TOKENS)[1:]
             found[f"decode {count}"] = count * TOKENS / sum(decode)
         return found
@@ -56,9 +57,10 @@ class Genai:
         import openvino
 
         wanted = self._genai.GenerationConfig(max_new_tokens=tokens, ignore_eos=True)
+        held = []  # a request whose handle is gone is given up
         for _ in range(sequences):
-            ids = self._random.integers(2, 2000, (1, before))
-            self._pipeline.add_request(self._asked, openvino.Tensor(ids), wanted)
+            ids = openvino.Tensor(self._random.integers(2, 2000, (1, before)))
+            held.append(self._pipeline.add_request(self._asked, ids, wanted))
             self._asked += 1
         found = []
         while self._pipeline.has_non_finished_requests():

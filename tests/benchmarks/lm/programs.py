@@ -7,6 +7,7 @@ process for every question, with its own warm-up; the model file is in the syste
 import json
 import os
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -72,5 +73,6 @@ class Programs:
         """What it prints; nothing is known where it fails."""
         path = program(name, self._variable)
         assert path is not None
-        command = [str(path), "-m", str(self._path), "-t", str(self._threads), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, check=True)
+        command = [str(path.resolve()), "-m", str(self._path.resolve()), "-t", str(self._threads), *arguments]
+        with tempfile.TemporaryDirectory() as here:  # ik_llama.cpp leaves a log where it is called
+            return subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=LONGEST, check=True)
