@@ -71,12 +71,15 @@ class Contender(Child):
 
     def __init__(self, name: str, threads: int) -> None:
         self.name, self.threads = name, threads
-        environment = {"OMP_NUM_THREADS": str(threads), "CLOISTER_THREADS": str(threads)}
-        if name in OURS:
-            environment["CLOISTER_ISA"] = name.split()[-1]
-        if name in HELD:
-            environment |= TO_AVX2
-        super().__init__("process", [name, str(threads)], environment)
+        super().__init__("process", [name, str(threads)], environment(name, threads))
+
+
+def environment(name: str, threads: int) -> dict[str, str]:
+    """What its libraries are told before they start."""
+    found = {"OMP_NUM_THREADS": str(threads), "CLOISTER_THREADS": str(threads)}
+    if name in OURS:
+        found["CLOISTER_ISA"] = name.split()[-1]
+    return found | TO_AVX2 if name in HELD else found
 
 
 def own_bytes() -> int:
