@@ -98,21 +98,17 @@ def openvino_int8(threads: int) -> Embed:
 
 
 def openvino_bfloat16(threads: int) -> Embed:
-    return _openvino(threads, precision="bf16")
+    return _openvino(threads, int8=False)
 
 
-def openvino_float32(threads: int) -> Embed:
-    return _openvino(threads, precision="f32")
-
-
-def _openvino(threads: int, *, int8: bool = False, precision: str | None = None) -> Embed:
+def _openvino(threads: int, *, int8: bool) -> Embed:
     """One stream that all threads work for, and shapes as they come: every batch has another. What of the int8 model
     is no product of integers, OpenVINO computes in the precision that it chooses by itself."""
     import openvino
 
     settings = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1}
-    if precision:
-        settings["INFERENCE_PRECISION_HINT"] = precision
+    if not int8:
+        settings["INFERENCE_PRECISION_HINT"] = "bf16"
     request = openvino.compile_model(exports.openvino(int8=int8), "CPU", settings).create_infer_request()
 
     def embed(ids: Ids) -> NDArray[np.float32]:
@@ -160,10 +156,10 @@ PEERS = {
 }
 HELD = {
     "OpenVINO int8 (AVX2)": openvino_int8,
-    "OpenVINO float32 (AVX2)": openvino_float32,
     "torch float32 (AVX2)": torch_float32,
 }
-"""Peers told to use no more than AVX2, on a CPU that has more; onnxruntime and llama.cpp take what there is."""
+"""Peers told to use no more than AVX2, on a CPU that has more. Others take what there is: onnxruntime, llama.cpp, and
+in float32 OpenVINO, whose products are onnxruntime's."""
 TO_AVX2 = {
     "ONEDNN_MAX_CPU_ISA": "AVX2",  # of both
     "OV_CPU_MAX_ISA": "AVX2",  # OpenVINO's own kernels; wants the other to be the same
