@@ -69,8 +69,8 @@ def _calibrated(plain: Any) -> Any:
 
 
 def _to_export() -> tuple[Any, tuple[Any, Any]]:
-    """A module whose arguments go by position, which BertModel's do not, and an example of them: with padding, for a
-    mask without any would be traced away."""
+    """A module whose arguments go by position, which BertModel's do not, and an example of them, with padding. It makes
+    of the mask what attention adds, for what transformers makes of it is traced away or not at all by some versions."""
     import torch
 
     class States(torch.nn.Module):
@@ -79,7 +79,8 @@ def _to_export() -> tuple[Any, tuple[Any, Any]]:
             self.bert = bert()
 
         def forward(self, ids: Any, mask: Any) -> Any:
-            return self.bert(input_ids=ids, attention_mask=mask).last_hidden_state
+            added = (1.0 - mask[:, None, None, :].float()) * torch.finfo(torch.float32).min
+            return self.bert(input_ids=ids, attention_mask=added).last_hidden_state
 
     mask = torch.ones((2, 8), dtype=torch.int64)
     mask[1, 5:] = 0
