@@ -70,7 +70,7 @@ def _peak(peak: Lanes, head: HeadRows, t: int) -> Lanes:
 
 
 @kernel
-def _peaks(head: HeadRows) -> Lanes:
+def peaks(head: HeadRows) -> Lanes:
     """The greatest magnitudes of 16 rows, each a lane; those of the last row in the lanes after it."""
     return quarters(_peak_of_four(head, 0), _peak_of_four(head, 4), _peak_of_four(head, 8), _peak_of_four(head, 12))
 
@@ -85,7 +85,7 @@ def _peak_of_four(head: HeadRows, r: int) -> Lanes:
 
 
 @kernel
-def _greatest(head: HeadRows) -> Float:
+def greatest_of(head: HeadRows) -> Float:
     """The greatest magnitude of all rows; NaN or infinity if one is."""
     peak = no_i32()
     for t in range(head.first, head.first + head.rows):
@@ -94,7 +94,7 @@ def _greatest(head: HeadRows) -> Float:
 
 
 @kernel
-def _inverse(top: Float, greatest: Float) -> Float:
+def inverse_of(top: Float, greatest: Float) -> Float:
     """The factor that takes `greatest` to `top`; 0 for zeros."""
     return top / greatest if greatest > _TINY else _ZERO
 
@@ -103,8 +103,8 @@ def _inverse(top: Float, greatest: Float) -> Float:
 def key_columns(keys: HeadRows, scales: F32, at: int, rows: I8, out: I8) -> Float:
     """Keys as a right operand of integers within 127; returns their scale, NaN if one is not finite. `rows`: room for
     16 of them as a left operand; scales[at:]: for 16 values."""
-    greatest, deep = _greatest(keys), (keys.head_dim + CHUNK - 1) // CHUNK
-    store_f32(scales, at, splat(_inverse(_TOP, greatest)))
+    greatest, deep = greatest_of(keys), (keys.head_dim + CHUNK - 1) // CHUNK
+    store_f32(scales, at, splat(inverse_of(_TOP, greatest)))
     for t in range(0, keys.rows, LANES):
         some = HeadRows(
             keys.x, keys.first + t, min(LANES, keys.rows - t), keys.column, keys.n, keys.head_dim
@@ -121,7 +121,7 @@ def key_columns(keys: HeadRows, scales: F32, at: int, rows: I8, out: I8) -> Floa
 def query_rows(queries: HeadRows, factor: Float, out: I8, scales: F32, at: int) -> None:
     """Up to 16 queries as a left operand of integers within 127, each with a scale times `factor` at scales[at:]; NaN
     if it is not finite. 32 of `scales` are written."""
-    greatest = floats(_peaks(queries))
+    greatest = floats(peaks(queries))
     top, tiny = splat(_TOP), splat(_TINY)
     store_f32(scales, at, mul(add(div(greatest, top), sub(greatest, greatest)), splat(factor)))
     store_f32(scales, at + LANES, if_larger(greatest, tiny, div(top, larger(greatest, tiny))))
@@ -166,8 +166,8 @@ def _rounded(x: F32, at: int, inverse: Lanes, there: bool) -> Lanes:
 @kernel
 def value_columns(values: HeadRows, top: Float, out: I8) -> Float:
     """Values as a right operand of integers within `top`; returns their scale, NaN if one is not finite."""
-    greatest, chunks = _greatest(values), (values.rows + CHUNK - 1) // CHUNK
-    inverse = splat(_inverse(top, greatest))
+    greatest, chunks = greatest_of(values), (values.rows + CHUNK - 1) // CHUNK
+    inverse = splat(inverse_of(top, greatest))
     for i in range(0, values.head_dim, LANES):
         for chunk in range(chunks):
             to = out.ctypes.data + (i // LANES * chunks + chunk) * VALUE_CHUNK

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.codegen import CHUNK
+from engine.kernels.attention.heads import sight
 from engine.kernels.compiled import kernel
 from engine.kernels.functions import whole_power
 from engine.kernels.matmul.linear import ISA, OPERANDS, SCORES
@@ -39,14 +40,6 @@ _IN_PLACE = ISA == "amx"
 """A row of weights takes the place of its scores: 64 bytes of two planes, where the tiles of scores are four. What is
 read from the first cache must fit there, and rows a kilobyte apart share few of its sets."""
 _LEAST = np.int32(-(2**31) + 1)
-
-
-@kernel
-def sight(t: int, count: int, window: int) -> tuple[int, int]:
-    """The first key that token t looks at, and the one after the last."""
-    if window:
-        return max(0, t - window), min(count, t + window + 1)
-    return 0, count
 
 
 class Block(NamedTuple):
