@@ -20,8 +20,8 @@ from numba import types
 
 from engine.codegen.tiles import DOTS, broadcast_pair, dot_in_order
 from engine.simd.address import const, loop, pointer, switched, view
-from engine.simd.transpose import emit_transposed
-from engine.simd.vector import JIT, LANES, i32x16, operation, operation_on
+from engine.simd.transpose import chosen, emit_transposed
+from engine.simd.vector import JIT, LANES, all_i32, i32x16, operation, operation_on
 
 KEYS = 2 * LANES
 """Keys that are scored and weighed together."""
@@ -33,6 +33,7 @@ _VECTOR = 4 * LANES  # bytes
 _I8X16, _I16X16 = (ir.VectorType(ir.IntType(bits), LANES) for bits in (8, 16))
 _I32X16, _I16X32 = i32x16.llvm, ir.VectorType(ir.IntType(16), 2 * LANES)
 _LEAST = -(2**31)
+_STORED = 4  # rows that are scored, and stored, together
 
 
 class AttentionTiles(NamedTuple):
@@ -112,8 +113,7 @@ def _emit_turn(size: int, b: Any, source: Any, target: Any) -> None:
 
 
 def _emit_weights(isa: str, b: Any, address: Any, share: Any, low: Any, high: Any) -> Any:
-    half, sixteen = (ir.Constant(_I32X16, [n] * LANES) for n in (0xFFFF, 16))
-    both = b.bitcast(b.or_(b.and_(low, half), b.shl(high, sixteen)), _I16X32)
+    both = b.bitcast(b.or_(b.and_(low, all_i32(0xFFFF)), b.shl(high, all_i32(16))), _I16X32)
     b.store(both, pointer(b, address, const(0), _I16X32), align=1)
     return DOTS[isa](b, share, both, ir.Constant(_I16X32, [1] * 2 * LANES))
 
@@ -146,36 +146,56 @@ def _emit_score(
     """Write the loop of scores:
 
     for v in vectors of keys, one or two at a time:
-        sums[rows, v] = 0
-        for i in depth, 16 at a time:
-            sums[r, v] += queries[i, r] . keys[v, i]    for every row r
-        greatest[r] = max(greatest[r], sums[r, v])
-        scores[v, r] = sums[r, v]
+        for some rows r:
+            sums[r, v] = 0
+            for i in depth, 16 at a time:
+                sums[r, v] += queries[i, r] . keys[v, i]
+            greatest[r] = max(greatest[r], sums[r, v])
+            scores[v, r] = sums[r, v]
+
+    Few rows at a time, because a processor that stores 16 vectors in a row does not multiply meanwhile.
     """
     size, columns = _BYTES.get(isa, 2), _COLUMNS.get(isa, 1)
-    steps, run = 4 * size, LANES * size
-    zero, least = (ir.Constant(_I32X16, [n] * LANES) for n in (0, _LEAST))
+    run, row = LANES * size, columns * ROWS[isa] * _VECTOR
     every = b.mul(depth, const(run))  # bytes of a vector of keys
 
     def of_vectors(v: Any, most: list[Any]) -> list[Any]:
         right = [b.add(keys, b.mul(b.add(b.mul(v, const(columns)), const(c)), every)) for c in range(columns)]
-
-        def of_run(i: Any, sums: list[Any]) -> list[Any]:
-            left = b.add(queries, b.mul(i, const(ROWS[isa] * run)))
-            at = [b.add(start, b.mul(i, const(_VECTOR * steps))) for start in right]
-            return _emit_products(b, rows, isa, size, steps, (left, run), at, sums)
-
-        sums = loop(b, b.sdiv(depth, const(LANES)), [zero] * (rows * columns), of_run)
-        to = b.add(scores, b.mul(v, const(columns * ROWS[isa] * _VECTOR)))
-        for i, value in enumerate(sums):
-            r, c = divmod(i, columns)
-            b.store(value, pointer(b, to, const(_VECTOR * (ROWS[isa] * c + r)), _I32X16), align=4)
-            most[r] = b.select(b.icmp_signed(">", value, most[r]), value, most[r])
+        to = b.add(scores, b.mul(v, const(row)))
+        for first in range(0, rows, _STORED):
+            some = min(_STORED, rows - first)
+            left = b.add(queries, const(first * run))
+            sums = _emit_scores_of(b, some, isa, left, right, depth)
+            for i, value in enumerate(sums):
+                r, c = divmod(i, columns)
+                _store_halves(b, value, to, _VECTOR * (ROWS[isa] * c + first + r))
+                most[first + r] = b.select(b.icmp_signed(">", value, most[first + r]), value, most[first + r])
         return most
 
     count = b.mul(groups, const(KEYS // LANES // columns))
-    for r, value in enumerate(loop(b, count, [least] * rows, of_vectors)):
+    for r, value in enumerate(loop(b, count, [all_i32(_LEAST)] * rows, of_vectors)):
         b.store(value, pointer(b, greatest, const(_VECTOR * r), _I32X16), align=4)
+
+
+def _emit_scores_of(b: Any, rows: int, isa: str, queries: Any, right: list[Any], depth: Any) -> list[Any]:
+    """Some rows times vectors of keys."""
+    size = _BYTES.get(isa, 2)
+    run, steps = LANES * size, 4 * size
+
+    def of_run(i: Any, sums: list[Any]) -> list[Any]:
+        left = b.add(queries, b.mul(i, const(ROWS[isa] * run)))
+        at = [b.add(start, b.mul(i, const(_VECTOR * steps))) for start in right]
+        return _emit_products(b, rows, isa, size, steps, (left, run), at, sums)
+
+    return loop(b, b.sdiv(depth, const(LANES)), [all_i32(0)] * (rows * len(right)), of_run)
+
+
+def _store_halves(b: Any, value: Any, address: Any, offset: int) -> None:
+    """Store a vector by halves, which is the faster way where many are stored."""
+    half = ir.VectorType(ir.IntType(32), LANES // 2)
+    for i in range(2):
+        part = chosen(b, value, value, list(range(i * LANES // 2, (i + 1) * LANES // 2)))
+        b.store(part, pointer(b, address, const(offset + _VECTOR // 2 * i), half), align=4)
 
 
 def _emit_mix(b: Any, rows: int, isa: str, weights: Any, values: Any, next_values: Any, groups: Any, sums: Any) -> None:
@@ -186,7 +206,6 @@ def _emit_mix(b: Any, rows: int, isa: str, weights: Any, values: Any, next_value
             sums[r, v] += weights[g, r, pair] . values[v, g, pair]    for every row r and vector v
     """
     columns, apart = _COLUMNS.get(isa, 1), 2 * ROWS[isa] * _VECTOR
-    zero = ir.Constant(_I32X16, [0] * LANES)
     for first in range(0, 2, columns):
         starts = [b.add(values, b.mul(next_values, const(c))) for c in range(first, first + columns)]
 
@@ -195,7 +214,7 @@ def _emit_mix(b: Any, rows: int, isa: str, weights: Any, values: Any, next_value
             right = [b.add(start, b.mul(g, const(LANES * _VECTOR))) for start in starts]
             return _emit_products(b, rows, isa, 2, LANES, (left, _VECTOR), right, sums)
 
-        for i, value in enumerate(loop(b, groups, [zero] * (rows * columns), of_group)):
+        for i, value in enumerate(loop(b, groups, [all_i32(0)] * (rows * columns), of_group)):
             r, c = divmod(i, columns)
             b.store(value, pointer(b, sums, const(_VECTOR * (ROWS[isa] * (first + c) + r)), _I32X16), align=4)
 
