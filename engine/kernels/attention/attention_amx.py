@@ -45,7 +45,7 @@ from engine.kernels.matmul.linear import (
     wide_sum,
 )  # fmt: skip
 from engine.kernels.places import place
-from engine.simd import F32, I8, I32, LANES, Float, div, load_f32, mul, splat, store_f32
+from engine.simd import F32, LANES, Float, div, load_f32, mul, splat, store_f32
 
 _ZERO, _LOG2E = np.float32(0), np.float32(1.4426950408889634)
 _APART = 512  # int32 between two blocks' scores, which else would lie at the same place of a page

@@ -61,12 +61,12 @@ def _row_step(deep: int) -> int:
 
 
 @kernel
-def _peak(peak: Lanes, head: HeadRows, t: int) -> Lanes:
-    """The greater of `peak` and the magnitudes in row t, as bits: NaN and infinity are greatest."""
+def peak(so_far: Lanes, head: HeadRows, t: int) -> Lanes:
+    """The greater of `so_far` and the magnitudes in row t, as bits: NaN and infinity are greatest."""
     at = place(t, head.column, head.n)
     for i in range(0, head.head_dim, LANES):
-        peak = larger_i32(magnitude_bits(load_f32(head.x, at + i * LANES)), peak)
-    return peak
+        so_far = larger_i32(magnitude_bits(load_f32(head.x, at + i * LANES)), so_far)
+    return so_far
 
 
 @kernel
@@ -79,18 +79,18 @@ def peaks(head: HeadRows) -> Lanes:
 def _peak_of_four(head: HeadRows, r: int) -> Lanes:
     t, last = head.first + r, head.first + head.rows - 1
     return largest_of_four(
-        _peak(no_i32(), head, min(t, last)), _peak(no_i32(), head, min(t + 1, last)),
-        _peak(no_i32(), head, min(t + 2, last)), _peak(no_i32(), head, min(t + 3, last)),
+        peak(no_i32(), head, min(t, last)), peak(no_i32(), head, min(t + 1, last)),
+        peak(no_i32(), head, min(t + 2, last)), peak(no_i32(), head, min(t + 3, last)),
     )  # fmt: skip
 
 
 @kernel
 def greatest_of(head: HeadRows) -> Float:
     """The greatest magnitude of all rows; NaN or infinity if one is."""
-    peak = no_i32()
+    most = no_i32()
     for t in range(head.first, head.first + head.rows):
-        peak = _peak(peak, head, t)
-    return of_bits(largest_i32(peak))
+        most = peak(most, head, t)
+    return of_bits(largest_i32(most))
 
 
 @kernel

@@ -13,8 +13,8 @@ from engine.kernels.attention.attention_operands import HeadRows
 from engine.kernels.attention.heads import Heads, Work, sight, tops
 from engine.kernels.attention.vector_operands import (
     BYTES,
+    OPERATIONS,
     ROWS,
-    TILES,
     key_columns,
     query_rows,
     query_scales,
@@ -49,7 +49,7 @@ from engine.simd import (
     within,
 )
 
-_SCORE, _MIX, _STORE = TILES.score, TILES.mix, TILES.store_weights
+_SCORE, _MIX, _STORE = OPERATIONS.score, OPERATIONS.mix, OPERATIONS.store_weights
 _LOG2E = np.float32(1.4426950408889634)
 _LEAST = np.int32(-(2**31) + 1)
 _VECTORS = KEYS // LANES
@@ -122,7 +122,7 @@ def _block(t: int, count: int, window: int) -> Block:
 @kernel
 def _score(block: Block, count: int, heads: Heads, work: Work) -> None:
     """Scores of the groups of keys that the block looks at, and the greatest one of each row, in each lane of it."""
-    greatest = work.rows.ctypes.data
+    greatest = np.int64(work.rows.ctypes.data)
     if block.inner_begin < block.inner_end:
         _score_groups(block, block.inner_begin, block.inner_end, heads.head_dim, greatest, work)
     else:
@@ -141,8 +141,8 @@ def _score(block: Block, count: int, heads: Heads, work: Work) -> None:
 @kernel
 def _score_groups(block: Block, begin: int, end: int, head_dim: int, greatest: int, work: Work) -> None:
     """Scores of some groups of keys."""
-    keys = work.keys.ctypes.data + begin * (KEYS * BYTES) * head_dim
-    scores = work.scores.ctypes.data + (begin - block.begin) * (4 * _GROUP)
+    keys = np.int64(work.keys.ctypes.data) + begin * (KEYS * BYTES) * head_dim
+    scores = np.int64(work.scores.ctypes.data) + (begin - block.begin) * (4 * _GROUP)
     _SCORE(block.rows, work.queries.ctypes.data, keys, head_dim, end - begin, greatest, scores)
 
 
@@ -150,7 +150,7 @@ def _score_groups(block: Block, begin: int, end: int, head_dim: int, greatest: i
 def _score_edge(block: Block, begin: int, end: int, count: int, heads: Heads, work: Work) -> None:
     """Scores of groups of keys that not every row sees all of: only what it sees may be its greatest score."""
     if begin < end:
-        _score_groups(block, begin, end, heads.head_dim, work.rows.ctypes.data + 4 * LANES * _FOURS, work)
+        _score_groups(block, begin, end, heads.head_dim, np.int64(work.rows.ctypes.data) + 4 * LANES * _FOURS, work)
         for r in range(block.rows):
             low, high = sight(block.t + r, count, heads.window)
             greatest = load_i32(work.rows, LANES * r)
@@ -164,7 +164,7 @@ def _score_edge(block: Block, begin: int, end: int, count: int, heads: Heads, wo
 def _weigh(block: Block, count: int, window: int, power: Float, work: Work) -> None:
     """Scores become weights: 2**(power + (score - greatest) * scale), rounded, for the keys a token looks at, else 0.
     work.rows: the lanes of the sum of each row."""
-    start, scores = splat(power), work.scores
+    start, scores, weights = splat(power), work.scores, np.int64(work.scores.ctypes.data)
     for r in range(block.rows):
         low, high = sight(block.t + r, count, window)
         top, spread = splat_i32(work.rows[r // 4 * 4 * LANES + r % 4]), splat(-work.scales[block.t + r])
@@ -177,7 +177,7 @@ def _weigh(block: Block, count: int, window: int, power: Float, work: Work) -> N
                 j = g * KEYS
                 a = within(a, np.int32(low - j), np.int32(high - j), np.int32(0))
                 b = within(b, np.int32(low - j - LANES), np.int32(high - j - LANES), np.int32(0))
-            share = _STORE(scores.ctypes.data + 4 * at, share, a, b)
+            share = _STORE(weights + 4 * at, share, a, b)
         store_i32(work.rows, LANES * (_FOURS + r), share)
 
 
@@ -202,7 +202,7 @@ def _mix(block: Block, count: int, value_scale: Float, out: HeadRows, work: Work
         store_f32(scales, at + r, div(splat(value_scale), add(to_f32(total), sub(scale, scale))))
     every = (count + KEYS - 1) // KEYS * (2 * KEYS * LANES)
     for i in range(0, out.head_dim, KEYS):
-        values = work.values.ctypes.data + i // LANES * every + block.begin * (2 * KEYS * LANES)
+        values = np.int64(work.values.ctypes.data) + i // LANES * every + block.begin * (2 * KEYS * LANES)
         _MIX(block.rows, work.scores.ctypes.data, values, every, block.end - block.begin, work.sums.ctypes.data)
         for r in range(block.rows):
             to, factor = place(out.first + r, out.column + i, out.n), splat(scales[at + r])

@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from engine.codegen import SMALL_TOP
 from engine.codegen.attention_tile import KEYS, attention_tiles
-from engine.kernels.attention.attention_operands import HeadRows, greatest_of, inverse_of, peaks
+from engine.kernels.attention.attention_operands import HeadRows, greatest_of, inverse_of, peak
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul.linear import VECTORS_ISA
-from engine.kernels.places import place
-from engine.codegen import SMALL_TOP
+from engine.kernels.places import TILE, place
 from engine.simd import (
     F32,
     I8,
@@ -19,8 +19,10 @@ from engine.simd import (
     floats,
     if_larger,
     larger,
+    largest_of_four,
     load_f32,
     mul,
+    no_i32,
     splat,
     splat_i32,
     store_f32,
@@ -29,11 +31,11 @@ from engine.simd import (
     to_i32,
 )
 
-TILES = attention_tiles(VECTORS_ISA)
-ROWS, BYTES = TILES.rows, TILES.bytes
-_TURN_KEYS, _STORE_ROW = TILES.turn_keys, TILES.store_row
+OPERATIONS = attention_tiles(VECTORS_ISA)
+ROWS, BYTES = OPERATIONS.rows, OPERATIONS.bytes
+_TURN_KEYS, _STORE_ROW = OPERATIONS.turn_keys, OPERATIONS.store_row
 _RUN = LANES * BYTES  # bytes of 16 numbers of a query or a key
-_OFFSET = np.int32(TILES.offset)
+_OFFSET = np.int32(OPERATIONS.offset)
 _TOP, _TINY = np.float32(SMALL_TOP), np.float32(1e-30)
 
 
@@ -41,7 +43,8 @@ _TOP, _TINY = np.float32(SMALL_TOP), np.float32(1e-30)
 def key_columns(keys: HeadRows, rows: I8, out: I8) -> Float:
     """Keys as a right operand [tokens / 16][head_dim / 16][16 numbers of 16 keys]; returns their scale, NaN if one is
     not finite. `rows`: room for 16 numbers of 16 keys."""
-    greatest, last, buffer, to = greatest_of(keys), keys.first + keys.rows - 1, rows.ctypes.data, out.ctypes.data
+    greatest, last = greatest_of(keys), keys.first + keys.rows - 1
+    buffer, to = np.int64(rows.ctypes.data), np.int64(out.ctypes.data)
     inverse, offset = splat(inverse_of(_TOP, greatest)), splat_i32(_OFFSET)
     for t in range(keys.first, keys.first + keys.rows, LANES):
         for i in range(keys.column, keys.column + keys.head_dim, LANES):
@@ -57,12 +60,15 @@ def key_columns(keys: HeadRows, rows: I8, out: I8) -> Float:
 def query_scales(queries: HeadRows, factor: Float, scales: F32, inverses: int) -> None:
     """The scale of each query times `factor`, NaN if it is not finite; and from scales[inverses] on what makes
     integers within 127 of it."""
-    top, tiny = splat(_TOP), splat(_TINY)
-    for t in range(0, queries.rows, LANES):
-        some = HeadRows(
-            queries.x, queries.first + t, min(LANES, queries.rows - t), queries.column, queries.n, queries.head_dim
+    top, tiny, last = splat(_TOP), splat(_TINY), queries.first + queries.rows - 1
+    for t in range(queries.first, queries.first + queries.rows, 4):
+        greatest = largest_of_four(
+            peak(no_i32(), queries, t), peak(no_i32(), queries, min(t + 1, last)),
+            peak(no_i32(), queries, min(t + 2, last)), peak(no_i32(), queries, min(t + 3, last)),
         )  # fmt: skip
-        greatest = floats(peaks(some))
+        store_f32(scales, inverses + t - queries.first, floats(greatest))
+    for t in range(0, queries.rows, LANES):
+        greatest = load_f32(scales, inverses + t)
         store_f32(scales, t, mul(add(div(greatest, top), sub(greatest, greatest)), splat(factor)))
         store_f32(scales, inverses + t, if_larger(greatest, tiny, div(top, larger(greatest, tiny))))
 
@@ -72,16 +78,16 @@ def query_rows(queries: HeadRows, inverses: F32, at: int, out: I8) -> None:
     """Up to ROWS queries as a left operand [head_dim / 16][ROWS][16], each times its inverse."""
     for r in range(queries.rows):
         inverse, x = splat(inverses[at + r]), place(queries.first + r, queries.column, queries.n)
+        to = np.int64(out.ctypes.data) + r * _RUN
         for i in range(queries.head_dim // LANES):
-            to = out.ctypes.data + (i * ROWS + r) * _RUN
-            _STORE_ROW(to, to_i32(mul(load_f32(queries.x, x + i * (LANES * LANES)), inverse)))
+            _STORE_ROW(to + i * (ROWS * _RUN), to_i32(mul(load_f32(queries.x, x + i * TILE), inverse)))
 
 
 @kernel
 def value_columns(values: HeadRows, top: Float, out: I8) -> Float:
     """Values as a right operand of integers within `top`, [head_dim / 16][tokens / KEYS][16][16][2]; returns their
     scale, NaN if one is not finite."""
-    greatest, last, to = greatest_of(values), values.first + values.rows - 1, out.ctypes.data
+    greatest, last, to = greatest_of(values), values.first + values.rows - 1, np.int64(out.ctypes.data)
     inverse = splat(inverse_of(top, greatest))
     for i in range(values.column, values.column + values.head_dim, LANES):
         for t in range(values.first, values.first + values.rows, KEYS):
