@@ -39,12 +39,12 @@ _STORED = 4  # rows that are scored, and stored, together
 class AttentionTiles(NamedTuple):
     """What attention is made of on an instruction set.
 
-    rows: queries of a block. bytes: of a number of queries and keys. offset: what is added to each key.
+    rows: queries of a block. half: queries of a block that is done with half of it. bytes: of a number of queries and keys. offset: what is added to each key.
 
     store_row(address, v): 16 numbers of a query or of a key. turn_keys(source, target): 16 numbers of 16 keys, stored
     one key after another, as a right operand, as many bytes.
 
-    score(rows, queries, keys, depth, groups, greatest, scores): scores int32 [groups][2][ROWS][16] of rows, 1 to ROWS,
+    score(rows, queries, keys, depth, groups, greatest, scores): scores int32 [groups][2][ROWS][16] of rows, ROWS or half of them,
     of queries [depth / 16][ROWS][16], and KEYS keys for each group; greatest int32 [ROWS][16]: the greatest ones,
     lane by lane.
 
@@ -57,6 +57,7 @@ class AttentionTiles(NamedTuple):
     """
 
     rows: int
+    half: int
     bytes: int
     offset: int
     store_row: Any
@@ -70,14 +71,14 @@ def attention_tiles(isa: str) -> AttentionTiles:
     """The operations of an instruction set."""
     rows, size = ROWS[isa], _BYTES.get(isa, 2) if JIT else 2
     if not JIT:
-        return AttentionTiles(rows, size, 0, *_meanings(rows))
-    sizes = [rows, *range(1, rows)]
+        return AttentionTiles(rows, (rows + 1) // 2, size, 0, *_meanings(rows))
+    half = (rows + 1) // 2
     score, mix = (
-        operation_on(partial(_emit_switched, emit, sizes, isa), count)
+        operation_on(partial(_emit_switched, emit, (rows, half), isa), count)
         for emit, count in ((_emit_score, 7), (_emit_mix, 6))
     )
     return AttentionTiles(
-        rows, size, 128 if size == 1 else 0,
+        rows, half, size, 128 if size == 1 else 0,
         operation(types.void, types.intp, i32x16)(partial(_emit_store_row, size))(store_row),
         operation_on(partial(_emit_turn, size), 2), score,
         operation(i32x16, types.intp, i32x16, i32x16, i32x16)(partial(_emit_weights, isa))(store_weights), mix,

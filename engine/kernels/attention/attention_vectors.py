@@ -13,6 +13,7 @@ from engine.kernels.attention.attention_operands import HeadRows
 from engine.kernels.attention.heads import Heads, Work, sight, tops
 from engine.kernels.attention.vector_operands import (
     BYTES,
+    HALF,
     OPERATIONS,
     ROWS,
     key_columns,
@@ -20,9 +21,9 @@ from engine.kernels.attention.vector_operands import (
     query_scales,
     value_columns,
 )
-from engine.kernels.compiled import kernel
+from engine.kernels.compiled import inlined, kernel
 from engine.kernels.functions import whole_power
-from engine.kernels.places import place
+from engine.kernels.places import TILE, place
 from engine.simd import (
     F32,
     LANES,
@@ -120,6 +121,12 @@ def _block(t: int, count: int, window: int) -> Block:
 
 
 @kernel
+def _rows_together(block: Block) -> int:
+    """How many rows of the block are multiplied: those that it lacks hold anything."""
+    return ROWS if block.rows > HALF else HALF
+
+
+@inlined
 def _score(block: Block, count: int, heads: Heads, work: Work) -> None:
     """Scores of the groups of keys that the block looks at, and the greatest one of each row, in each lane of it."""
     greatest = np.int64(work.rows.ctypes.data)
@@ -138,15 +145,21 @@ def _score(block: Block, count: int, heads: Heads, work: Work) -> None:
         ))  # fmt: skip
 
 
-@kernel
+@inlined
 def _score_groups(block: Block, begin: int, end: int, head_dim: int, greatest: int, work: Work) -> None:
     """Scores of some groups of keys."""
     keys = np.int64(work.keys.ctypes.data) + begin * (KEYS * BYTES) * head_dim
     scores = np.int64(work.scores.ctypes.data) + (begin - block.begin) * (4 * _GROUP)
-    _SCORE(block.rows, work.queries.ctypes.data, keys, head_dim, end - begin, greatest, scores)
+    _score_rows(_rows_together(block), work.queries.ctypes.data, keys, head_dim, end - begin, greatest, scores)
 
 
 @kernel
+def _score_rows(rows: int, queries: int, keys: int, head_dim: int, groups: int, greatest: int, scores: int) -> None:
+    """The operation, in one place, since it is long."""
+    _SCORE(rows, queries, keys, head_dim, groups, greatest, scores)
+
+
+@inlined
 def _score_edge(block: Block, begin: int, end: int, count: int, heads: Heads, work: Work) -> None:
     """Scores of groups of keys that not every row sees all of: only what it sees may be its greatest score."""
     if begin < end:
@@ -160,7 +173,7 @@ def _score_edge(block: Block, begin: int, end: int, count: int, heads: Heads, wo
             store_i32(work.rows, LANES * r, greatest)
 
 
-@kernel
+@inlined
 def _weigh(block: Block, count: int, window: int, power: Float, work: Work) -> None:
     """Scores become weights: 2**(power + (score - greatest) * scale), rounded, for the keys a token looks at, else 0.
     work.rows: the lanes of the sum of each row."""
@@ -187,7 +200,7 @@ def _powers(score: Lanes, top: Lanes, spread: Lanes, start: Lanes) -> Lanes:
     return bits(whole_power(fma(to_f32(sub_i32(top, score)), spread, start)))
 
 
-@kernel
+@inlined
 def _mix(block: Block, count: int, value_scale: Float, out: HeadRows, work: Work) -> None:
     """Rows of out = weights times values, each row divided by the sum of its weights: NaN if its scale is not
     finite."""
@@ -203,9 +216,16 @@ def _mix(block: Block, count: int, value_scale: Float, out: HeadRows, work: Work
     every = (count + KEYS - 1) // KEYS * (2 * KEYS * LANES)
     for i in range(0, out.head_dim, KEYS):
         values = np.int64(work.values.ctypes.data) + i // LANES * every + block.begin * (2 * KEYS * LANES)
-        _MIX(block.rows, work.scores.ctypes.data, values, every, block.end - block.begin, work.sums.ctypes.data)
+        _MIX(
+            _rows_together(block),
+            work.scores.ctypes.data,
+            values,
+            every,
+            block.end - block.begin,
+            work.sums.ctypes.data,
+        )
         for r in range(block.rows):
             to, factor = place(out.first + r, out.column + i, out.n), splat(scales[at + r])
             store_f32(out.x, to, mul(to_f32(load_i32(work.sums, r * LANES)), factor))
             if i + LANES < out.head_dim:
-                store_f32(out.x, to + LANES * LANES, mul(to_f32(load_i32(work.sums, (ROWS + r) * LANES)), factor))
+                store_f32(out.x, to + TILE, mul(to_f32(load_i32(work.sums, (ROWS + r) * LANES)), factor))

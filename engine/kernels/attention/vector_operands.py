@@ -32,7 +32,7 @@ from engine.simd import (
 )
 
 OPERATIONS = attention_tiles(VECTORS_ISA)
-ROWS, BYTES = OPERATIONS.rows, OPERATIONS.bytes
+ROWS, HALF, BYTES = OPERATIONS.rows, OPERATIONS.half, OPERATIONS.bytes
 _TURN_KEYS, _STORE_ROW = OPERATIONS.turn_keys, OPERATIONS.store_row
 _RUN = LANES * BYTES  # bytes of 16 numbers of a query or a key
 _OFFSET = np.int32(OPERATIONS.offset)
