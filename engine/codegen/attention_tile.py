@@ -39,20 +39,21 @@ _STORED = 4  # rows that are scored, and stored, together
 class AttentionTiles(NamedTuple):
     """What attention is made of on an instruction set.
 
-    rows: queries of a block. half: queries of a block that is done with half of it. bytes: of a number of queries and keys. offset: what is added to each key.
+    rows, half: queries of a block, and of a block that lacks the others. bytes: of a number of queries and keys.
+    offset: what is added to each key.
 
     store_row(address, v): 16 numbers of a query or of a key. turn_keys(source, target): 16 numbers of 16 keys, stored
     one key after another, as a right operand, as many bytes.
 
-    score(rows, queries, keys, depth, groups, greatest, scores): scores int32 [groups][2][ROWS][16] of rows, ROWS or half of them,
-    of queries [depth / 16][ROWS][16], and KEYS keys for each group; greatest int32 [ROWS][16]: the greatest ones,
-    lane by lane.
+    score(count, queries, keys, depth, groups, greatest, scores): scores int32 [groups][2][rows][16] of `count` rows,
+    `rows` or `half` of them, of queries [depth / 16][rows][16], and KEYS keys for each group; greatest int32
+    [rows][16]: the greatest ones, lane by lane.
 
     store_weights(address, share, low, high): two vectors of numbers from 0 to 2**15 - 1, in the low halves of lanes,
     as a row of KEYS weights; returns share + their sum, in any order of the lanes.
 
-    mix(rows, weights, values, next_values, groups, sums): sums int32 [2][ROWS][16] of weights [groups] times two
-    vectors of values [groups][16][16][2], which lie next_values bytes apart. Weights [ROWS][64 bytes] of a group lie
+    mix(count, weights, values, next_values, groups, sums): sums int32 [2][rows][16] of weights [groups] times two
+    vectors of values [groups][16][16][2], which lie next_values bytes apart. Weights [rows][64 bytes] of a group lie
     where its scores begin.
     """
 

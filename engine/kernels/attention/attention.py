@@ -6,11 +6,12 @@ head. Sums are exact. Queries go in blocks, so that scores stay in the cache and
 The instruction set decides how: `attention_amx.py` has tiles, `attention_vectors.py` vector registers.
 """
 
-from engine.kernels.attention import attention_amx, attention_vectors
 from engine.kernels.attention.heads import Heads, Work
 from engine.kernels.matmul.linear import ISA
 
-_way = attention_amx if ISA == "amx" else attention_vectors
-attend, work_sizes = _way.attend, _way.work_sizes
+if ISA == "amx":
+    from engine.kernels.attention.attention_amx import attend, head_products, work_sizes
+else:
+    from engine.kernels.attention.attention_vectors import attend, head_products, work_sizes
 
-__all__ = ["Heads", "Work", "attend", "work_sizes"]
+__all__ = ["Heads", "Work", "attend", "head_products", "work_sizes"]

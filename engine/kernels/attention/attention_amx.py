@@ -1,7 +1,4 @@
-"""Attention of one sequence, every head by itself, by integers.
-
-Queries and keys have 8 bits and a scale each, weights up to 14 bits, values 8 to 10 bits with one scale for a text and
-head. Sums are exact. Queries go in blocks, so that scores stay in the cache and grow only with the length.
+"""Attention of one sequence on AMX tiles.
 
 The blocks of all heads are one row of steps, and pass three stages:
 
@@ -19,38 +16,37 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.codegen import CHUNK
-from engine.kernels.attention.attention_operands import (
-    KEY_CHUNK,
-    SMALL_ROW,
-    VALUE_CHUNK,
-    WIDE_ROW,
-    HeadRows,
-    key_columns,
-    query_rows,
-    value_columns,
-)
+from engine.codegen import CHUNK, clear_tiles, keep_four, keep_six, multiply_small, multiply_wide
+from engine.codegen.amx_operands import KEY_CHUNK, SMALL, VALUE_CHUNK
+from engine.kernels.attention.amx_operands import key_columns, query_rows, value_columns
+from engine.kernels.attention.head_rows import HeadRows
 from engine.kernels.attention.heads import Heads, Work, tops
-from engine.kernels.attention.weighing import FOUR, Block, weigh
+from engine.kernels.attention.weighing import FOUR, SCORES, Block, weigh
 from engine.kernels.compiled import kernel
-from engine.kernels.matmul.linear import (
-    COLUMNS,
-    ISA,
-    ROWS,
-    SMALL_COLUMNS,
-    SUMS,
-    WIDTH,
-    mix_products,
-    small_products,
-    wide_sum,
-)  # fmt: skip
+from engine.kernels.matmul.linear import COLUMNS, ROWS, SUMS, WIDTH
 from engine.kernels.places import place
-from engine.simd import F32, LANES, Float, div, load_f32, mul, splat, store_f32
+from engine.simd import (
+    F32,
+    I32,
+    LANES,
+    Float,
+    Lanes,
+    div,
+    join_bytes,
+    load_f32,
+    load_i32,
+    mul,
+    splat,
+    store_f32,
+    to_f32,
+)
 
 _ZERO, _LOG2E = np.float32(0), np.float32(1.4426950408889634)
 _APART = 512  # int32 between two blocks' scores, which else would lie at the same place of a page
 _READY = 2  # the quarter of a step after which its block is scored
 _SCORE_RING, _SCALE_RING = 2, 4  # blocks
+_SMALL_COLUMNS = 4  # vectors of products of small numbers that are made together
+_PLANE = ROWS * LANES  # of sums
 _SCALES, _TOTALS = 64, 32  # float32 of a block in the ring of scales: of its queries, and from _TOTALS on of its rows
 
 
@@ -65,7 +61,6 @@ class Text(NamedTuple):
     chunks: int  # of keys
     deep: int  # chunks of a head
     block_scores: int  # int32 of a block in the ring of scores
-    block_weights: int  # bytes of a block in the ring of weights
 
 
 def work_sizes(tokens: int, head_dim: int) -> dict[str, int]:
@@ -73,15 +68,24 @@ def work_sizes(tokens: int, head_dim: int) -> dict[str, int]:
     chunks, groups = -(-tokens // CHUNK), -(-head_dim // WIDTH)
     deep = -(-head_dim // CHUNK)
     return {
-        "queries": LANES * deep * SMALL_ROW,
+        "queries": LANES * deep * SMALL.row,
         "keys": chunks * (CHUNK // LANES) * deep * KEY_CHUNK,
         "values": groups * COLUMNS * chunks * VALUE_CHUNK,
-        "weights": 0 if ISA == "amx" else _SCORE_RING * LANES * chunks * WIDE_ROW,  # there they take the scores' place
+        "weights": 0,  # they take the place of scores
         "scores": _SCORE_RING * (LANES * CHUNK * chunks + _APART),
         "scales": _SCALE_RING * _SCALES,
         "sums": groups * SUMS,
         "rows": (FOUR + 1) * LANES,
     }
+
+
+def head_products(tokens: int, head_dim: int) -> int:
+    """Integer multiply-adds for one head that sees every token, with padding: scores of one digit, and weights times
+    values, both of two."""
+    rows, keys, depth = (
+        -(-count // step) * step for count, step in ((tokens, ROWS), (tokens, CHUNK), (head_dim, CHUNK))
+    )
+    return rows * keys * depth + 4 * rows * keys * (-(-head_dim // WIDTH) * WIDTH)
 
 
 @kernel
@@ -117,9 +121,8 @@ def _text(qkv: F32, first: int, count: int, heads: Heads) -> Text:
     """The sizes of a sequence's blocks."""
     chunks, deep = (count + CHUNK - 1) // CHUNK, (heads.head_dim + CHUNK - 1) // CHUNK
     block_scores = LANES * CHUNK * chunks + _APART
-    block_weights = 4 * block_scores if ISA == "amx" else LANES * chunks * WIDE_ROW
     return Text(
-        qkv, first, count, heads, (count + ROWS - 1) // ROWS, chunks, deep, block_scores, block_weights
+        qkv, first, count, heads, (count + ROWS - 1) // ROWS, chunks, deep, block_scores
     )  # fmt: skip
 
 
@@ -167,10 +170,10 @@ def _score(text: Text, block: int, quarter: int, work: Work) -> None:
     """scores int32 [keys / 16][16][16] = a block's queries times the keys it looks at; in the quarters 1 and 2."""
     begin, end = _sight(text, block)
     deep, scores = text.deep, work.scores.ctypes.data + 4 * (block % _SCORE_RING) * text.block_scores
-    from_, to = _half(quarter - 1, CHUNK // (SMALL_COLUMNS * LANES) * (end - begin))
+    from_, to = _half(quarter - 1, CHUNK // (_SMALL_COLUMNS * LANES) * (end - begin))
     w = work.keys.ctypes.data + begin * (CHUNK // LANES) * deep * KEY_CHUNK
-    for j in range(from_ * SMALL_COLUMNS, to * SMALL_COLUMNS, SMALL_COLUMNS):
-        small_products(work.queries.ctypes.data, deep, w + j * deep * KEY_CHUNK, scores + j * (4 * LANES * LANES))
+    for j in range(from_ * _SMALL_COLUMNS, to * _SMALL_COLUMNS, _SMALL_COLUMNS):
+        _small_products(work.queries.ctypes.data, deep, w + j * deep * KEY_CHUNK, scores + j * (4 * LANES * LANES))
 
 
 @kernel
@@ -180,7 +183,7 @@ def _weigh(text: Text, block: int, quarter: int, power: Float, work: Work) -> No
     if r < min(ROWS, text.tokens - t):
         begin, end = _sight(text, block)
         at, slot = block % _SCALE_RING * _SCALES + r, block % _SCORE_RING
-        weights = work.weights.ctypes.data + slot * text.block_weights
+        weights = work.weights.ctypes.data + slot * 4 * text.block_scores
         here = Block(
             work.scores, slot * text.block_scores, weights, work.scales, at, at + _TOTALS, work.rows, begin, end
         )  # fmt: skip
@@ -191,12 +194,42 @@ def _weigh(text: Text, block: int, quarter: int, power: Float, work: Work) -> No
 def _mix(text: Text, block: int, quarter: int, work: Work) -> None:
     """sums = a block's weights times the values it looks at; in the quarters 0 and 1, before any score."""
     begin, end = _sight(text, block)
-    weights = work.weights.ctypes.data + block % _SCORE_RING * text.block_weights
+    weights = work.weights.ctypes.data + block % _SCORE_RING * 4 * text.block_scores
     from_, to = _half(quarter, 2 * ((text.heads.head_dim + WIDTH - 1) // WIDTH))
     for i in range(from_, to):
         w = work.values.ctypes.data + (i // 2 * COLUMNS * text.chunks + begin) * VALUE_CHUNK
         sums = work.sums.ctypes.data + i // 2 * (4 * SUMS)
-        mix_products(weights, end - begin, w, text.chunks * VALUE_CHUNK, sums, i % 2)
+        _mix_products(weights, end - begin, w, text.chunks * VALUE_CHUNK, sums, i % 2)
+
+
+@kernel
+def _mix_products(a: int, steps: int, w: int, w_step: int, sums: int, half: int) -> None:
+    """Products of ROWS rows and WIDTH columns of wide numbers: called for one half of k and then for the other, with no
+    other products between."""
+    if half == 0:
+        clear_tiles()
+    for k in range(half * ((steps + 1) // 2), steps if half else (steps + 1) // 2):
+        multiply_wide(a + SCORES * k, w + 2048 * k, w + w_step + 2048 * k)
+    if half == 1:
+        keep_six(sums)
+
+
+@kernel
+def _wide_sum(sums: I32, from_: int, r: int, c: int) -> Lanes:
+    """One vector of these products as float32."""
+    at = from_ + _PLANE * c + LANES * r
+    high = join_bytes(load_i32(sums, at), load_i32(sums, 2 * _PLANE + at))
+    return to_f32(join_bytes(high, load_i32(sums, 4 * _PLANE + at)))
+
+
+@kernel
+def _small_products(a: int, steps: int, w: int, out: int) -> None:
+    """Products of ROWS rows of small numbers and _SMALL_COLUMNS vectors, each vector's rows 64 bytes apart, the vectors
+    1024."""
+    clear_tiles()
+    for k in range(steps):
+        multiply_small(a + 1024 * k, w + 1024 * k, 1024 * steps)
+    keep_four(out)
 
 
 @kernel
@@ -207,5 +240,5 @@ def _finish(text: Text, block: int, value_scale: Float, work: Work, out: F32) ->
     store_f32(scales, at, div(splat(value_scale), load_f32(scales, at)))
     for i in range(0, heads.head_dim, LANES):
         for r in range(min(ROWS, text.tokens - t)):
-            v = mul(wide_sum(work.sums, i // WIDTH * SUMS, r, i % WIDTH // LANES), splat(scales[at + r]))
+            v = mul(_wide_sum(work.sums, i // WIDTH * SUMS, r, i % WIDTH // LANES), splat(scales[at + r]))
             store_f32(out, place(text.first + t + r, column + i, heads.width), v)

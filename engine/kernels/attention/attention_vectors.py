@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.codegen.attention_tile import KEYS
-from engine.kernels.attention.attention_operands import HeadRows
+from engine.kernels.attention.head_rows import HeadRows
 from engine.kernels.attention.heads import Heads, Work, sight, tops
 from engine.kernels.attention.vector_operands import (
     BYTES,
@@ -83,6 +83,13 @@ def work_sizes(tokens: int, head_dim: int) -> dict[str, int]:
         "sums": _GROUP,
         "rows": 2 * _FOURS * LANES,
     }
+
+
+def head_products(tokens: int, head_dim: int) -> int:
+    """Integer multiply-adds for one head that sees every token, with padding; two of 8 bits are one."""
+    rest, keys = tokens % ROWS, -(-tokens // KEYS) * KEYS
+    rows = tokens - rest + (ROWS if rest > HALF else HALF if rest else 0)
+    return rows * keys * (head_dim * BYTES // 2 + -(-head_dim // KEYS) * KEYS)
 
 
 @kernel

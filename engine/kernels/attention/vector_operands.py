@@ -4,7 +4,7 @@ import numpy as np
 
 from engine.codegen import SMALL_TOP
 from engine.codegen.attention_tile import KEYS, attention_tiles
-from engine.kernels.attention.attention_operands import HeadRows, greatest_of, inverse_of, peak
+from engine.kernels.attention.head_rows import HeadRows, greatest_of, inverse_of, peak_of_four
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul.linear import VECTORS_ISA
 from engine.kernels.places import TILE, place
@@ -19,10 +19,8 @@ from engine.simd import (
     floats,
     if_larger,
     larger,
-    largest_of_four,
     load_f32,
     mul,
-    no_i32,
     splat,
     splat_i32,
     store_f32,
@@ -60,13 +58,9 @@ def key_columns(keys: HeadRows, rows: I8, out: I8) -> Float:
 def query_scales(queries: HeadRows, factor: Float, scales: F32, inverses: int) -> None:
     """The scale of each query times `factor`, NaN if it is not finite; and from scales[inverses] on what makes
     integers within 127 of it."""
-    top, tiny, last = splat(_TOP), splat(_TINY), queries.first + queries.rows - 1
+    top, tiny = splat(_TOP), splat(_TINY)
     for t in range(queries.first, queries.first + queries.rows, 4):
-        greatest = largest_of_four(
-            peak(no_i32(), queries, t), peak(no_i32(), queries, min(t + 1, last)),
-            peak(no_i32(), queries, min(t + 2, last)), peak(no_i32(), queries, min(t + 3, last)),
-        )  # fmt: skip
-        store_f32(scales, inverses + t - queries.first, floats(greatest))
+        store_f32(scales, inverses + t - queries.first, floats(peak_of_four(queries, t)))
     for t in range(0, queries.rows, LANES):
         greatest = load_f32(scales, inverses + t)
         store_f32(scales, t, mul(add(div(greatest, top), sub(greatest, greatest)), splat(factor)))
