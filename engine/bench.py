@@ -14,7 +14,7 @@ import numpy as np
 from engine.codegen import CHUNK
 from engine.codegen.peak import peak_loop
 from engine.engine import Model
-from engine.kernels.attention.attention import Heads
+from engine.kernels.attention.attention import Heads, head_products
 from engine.kernels.compiled import entry
 from engine.kernels.matmul.linear import ADD, ISA, PLAIN, ROWS
 from engine.models import Network

@@ -82,10 +82,8 @@ def work_sizes(tokens: int, head_dim: int) -> dict[str, int]:
 def head_products(tokens: int, head_dim: int) -> int:
     """Integer multiply-adds for one head that sees every token, with padding: scores of one digit, and weights times
     values, both of two."""
-    rows, keys, depth = (
-        -(-count // step) * step for count, step in ((tokens, ROWS), (tokens, CHUNK), (head_dim, CHUNK))
-    )
-    return rows * keys * depth + 4 * rows * keys * (-(-head_dim // WIDTH) * WIDTH)
+    rows, keys = -(-tokens // ROWS) * ROWS, -(-tokens // CHUNK) * CHUNK
+    return rows * keys * (-(-head_dim // CHUNK) * CHUNK + 4 * -(-head_dim // WIDTH) * WIDTH)
 
 
 @kernel

@@ -221,16 +221,10 @@ def _mix(block: Block, count: int, value_scale: Float, out: HeadRows, work: Work
         scale = load_f32(scales, block.t + r)
         store_f32(scales, at + r, div(splat(value_scale), add(to_f32(total), sub(scale, scale))))
     every = (count + KEYS - 1) // KEYS * (2 * KEYS * LANES)
+    weights, sums = np.int64(work.scores.ctypes.data), np.int64(work.sums.ctypes.data)
     for i in range(0, out.head_dim, KEYS):
         values = np.int64(work.values.ctypes.data) + i // LANES * every + block.begin * (2 * KEYS * LANES)
-        _MIX(
-            _rows_together(block),
-            work.scores.ctypes.data,
-            values,
-            every,
-            block.end - block.begin,
-            work.sums.ctypes.data,
-        )
+        _MIX(_rows_together(block), weights, values, every, block.end - block.begin, sums)
         for r in range(block.rows):
             to, factor = place(out.first + r, out.column + i, out.n), splat(scales[at + r])
             store_f32(out.x, to, mul(to_f32(load_i32(work.sums, r * LANES)), factor))
