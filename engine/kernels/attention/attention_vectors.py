@@ -1,7 +1,14 @@
-"""Attention of one sequence on vector registers: head after head, and a block of some queries after another.
+"""Attention of one sequence on vector registers: head after head, and of each one block of a few queries after another.
 
-Keys and values of a head become operands first. Then each block is scored, weighed and mixed: queries times keys,
-softmax, weights times values. Its scores stay in the first cache up to 500 keys, and its weights take their place.
+Queries get their scales, keys and values become operands. Then three things are done to each block:
+
+    score   queries times keys, 32 keys at a time, and the greatest score of each query
+    weigh   scores become weights, and take their place
+    mix     weights times values, divided by the sum of the weights
+
+A block has as many queries as there are registers for, so that the scores of 500 keys stay in the first cache. Numbers
+of keys that do not exist hold anything: their scores are not looked at and their weights are 0, as are those of keys
+outside the window. Most groups of 32 keys have none of these, and are done without looking.
 """
 
 from typing import NamedTuple
@@ -33,6 +40,7 @@ from engine.simd import (
     bits,
     div,
     fma,
+    larger,
     larger_i32,
     largest_of_four,
     load_f32,
@@ -51,7 +59,7 @@ from engine.simd import (
 )
 
 _SCORE, _MIX, _STORE = OPERATIONS.score, OPERATIONS.mix, OPERATIONS.store_weights
-_LOG2E = np.float32(1.4426950408889634)
+_ONE, _LOG2E = np.float32(1), np.float32(1.4426950408889634)
 _LEAST = np.int32(-(2**31) + 1)
 _VECTORS = KEYS // LANES
 _GROUP = _VECTORS * ROWS * LANES  # scores of a block and KEYS keys
@@ -219,7 +227,8 @@ def _mix(block: Block, count: int, value_scale: Float, out: HeadRows, work: Work
             load_i32(work.rows, t + 3 * LANES),
         )  # fmt: skip
         scale = load_f32(scales, block.t + r)
-        store_f32(scales, at + r, div(splat(value_scale), add(to_f32(total), sub(scale, scale))))
+        some = larger(to_f32(total), splat(_ONE))  # of rows that are none the sums may be 0
+        store_f32(scales, at + r, div(splat(value_scale), add(some, sub(scale, scale))))
     every = (count + KEYS - 1) // KEYS * (2 * KEYS * LANES)
     weights, sums = np.int64(work.scores.ctypes.data), np.int64(work.sums.ctypes.data)
     for i in range(0, out.head_dim, KEYS):
