@@ -14,9 +14,9 @@ import numpy as np
 from engine.codegen import CHUNK
 from engine.codegen.peak import peak_loop
 from engine.engine import Model
-from engine.kernels.attention.attention import Heads
+from engine.kernels.attention.attention import Heads, head_products
 from engine.kernels.compiled import entry
-from engine.kernels.matmul.linear import ADD, ISA, PLAIN, ROWS, SMALL_COLUMNS, WIDTH
+from engine.kernels.matmul.linear import ADD, ISA, PLAIN, ROWS
 from engine.models import Network
 from engine.models.layers import (
     FFN_ROWS,
@@ -174,7 +174,7 @@ def _cost(network: Network, tokens: int, parts: int) -> dict[str, int]:
             read += _bytes(network.arrays, name)
     if parts & _ATTENTION:
         needed += sum(2 * _seen(tokens, int(window)) * queries.size for window in network.windows)
-        executed += layers * sizes.heads * _attention(tokens, sizes.head_places)
+        executed += layers * sizes.heads * head_products(tokens, sizes.head_places)
     return {"multiply_adds": needed, "executed": 0 if network.exact else executed, "read_bytes": read}
 
 
@@ -183,13 +183,6 @@ def _seen(tokens: int, window: int) -> int:
     if not window:
         return tokens**2
     return sum(min(tokens, t + window + 1) - max(0, t - window) for t in range(tokens))
-
-
-def _attention(tokens: int, depth: int) -> int:
-    """Executed for one head: scores of small numbers, and weights times values, both of two digits."""
-    rows, keys = _up(tokens, ROWS), _up(tokens, CHUNK)
-    scores = rows * _up(keys, SMALL_COLUMNS * LANES) * _up(depth, CHUNK)
-    return scores + rows * keys * _up(depth, WIDTH) * _DIGITS**2
 
 
 def _up(count: int, step: int) -> int:

@@ -26,19 +26,23 @@ def interleaved(b: Any, x: Any, y: Any, size: int) -> tuple[Any, Any]:
     return low, high
 
 
+def emit_transposed(b: Any, source: Any, step: Any, offset: int) -> list[Any]:
+    """Four columns of 16 rows that lie `step` bytes apart, from an offset in the first row on."""
+    rows = []
+    for r in range(4):  # four columns of the rows r, r + 4, r + 8 and r + 12, which loads put together
+        parts = [
+            b.load(pointer(b, b.add(source, b.mul(step, const(r + i))), const(offset), _FOUR), align=1)
+            for i in range(0, LANES, 4)
+        ]
+        low, high = (chosen(b, parts[i], parts[i + 1], list(range(8))) for i in (0, 2))
+        rows.append(chosen(b, low, high, list(range(LANES))))
+    pairs = zip(interleaved(b, rows[0], rows[1], 1), interleaved(b, rows[2], rows[3], 1), strict=True)
+    return [value for x, y in pairs for value in interleaved(b, x, y, 2)]
+
+
 def _emit(b: Any, source: Any, step: Any, target: Any) -> None:
     for column in range(0, LANES, 4):
-        rows = []
-        for r in range(4):  # four columns of the rows r, r + 4, r + 8 and r + 12, which loads put together
-            parts = [
-                b.load(pointer(b, b.add(source, b.mul(step, const(r + i))), const(4 * column), _FOUR), align=1)
-                for i in range(0, LANES, 4)
-            ]
-            low, high = (chosen(b, parts[i], parts[i + 1], list(range(8))) for i in (0, 2))
-            rows.append(chosen(b, low, high, list(range(LANES))))
-        pairs = zip(interleaved(b, rows[0], rows[1], 1), interleaved(b, rows[2], rows[3], 1), strict=True)
-        columns = [value for x, y in pairs for value in interleaved(b, x, y, 2)]
-        for i, value in enumerate(columns):
+        for i, value in enumerate(emit_transposed(b, source, step, 4 * column)):
             b.store(value, pointer(b, target, const(64 * (column + i)), _ALL), align=1)
 
 

@@ -1,13 +1,14 @@
-"""The weights of a softmax from scores, as integers; four rows at a time."""
+"""The weights of a softmax from scores, as integers for AMX; four rows at a time."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from engine.codegen import CHUNK
+from engine.codegen.amx_operands import store_weights
+from engine.kernels.attention.heads import sight
 from engine.kernels.compiled import kernel
 from engine.kernels.functions import whole_power
-from engine.kernels.matmul.linear import ISA, OPERANDS, SCORES
 from engine.simd import (
     F32,
     I32,
@@ -34,25 +35,17 @@ from engine.simd import (
 )
 
 FOUR = 4
-_STORE = OPERANDS.store_weights
-_IN_PLACE = ISA == "amx"
-"""A row of weights takes the place of its scores: 64 bytes of two planes, where the tiles of scores are four. What is
-read from the first cache must fit there, and rows a kilobyte apart share few of its sets."""
+SCORES = 4096
+"""Bytes of the scores of 16 queries and a chunk of keys. A row of weights takes the place of its scores: 64 bytes of
+two planes, where the tiles of scores are four. What is read from the first cache must fit there, and rows a kilobyte
+apart share few of its sets."""
 _LEAST = np.int32(-(2**31) + 1)
-
-
-@kernel
-def sight(t: int, count: int, window: int) -> tuple[int, int]:
-    """The first key that token t looks at, and the one after the last."""
-    if window:
-        return max(0, t - window), min(count, t + window + 1)
-    return 0, count
 
 
 class Block(NamedTuple):
     """A block of queries.
 
-    Scores [keys / 16][16][16] begin at scores[scores_at]; `weights` is the address of a left operand, on AMX the same
+    Scores [keys / 16][16][16] begin at scores[scores_at]; `weights` is the address of the same
     memory; scales and sums of its rows begin at scales_at and totals_at. `rows` is room for 5 vectors. The block looks
     at the chunks begin..end of keys.
     """
@@ -77,11 +70,10 @@ def weigh(block: Block, r: int, t: int, count: int, window: int, power: Float) -
     first, last, at_row = begin * CHUNK, count - 1, block.scores_at + LANES * r
     _greatest(scores, at_row, first, t, count, window, rows)
     start = splat(power)
-    step, chunk = (64, SCORES) if _IN_PLACE else (128 * (end - begin), 128)
     for i in range(FOUR):
         low, high = sight(min(t + i, last), count, window)
         top, spread = splat_i32(rows[FOUR * LANES + i]), splat(-scales[block.scales_at + i])
-        share, to = no_i32(), block.weights + (r + i) * step
+        share, to = no_i32(), block.weights + (r + i) * 64
         for q in range(end - begin):
             j, s = first + q * CHUNK, at_row + LANES * (i + q * CHUNK)
             if low <= j and j + CHUNK <= high:
@@ -93,7 +85,7 @@ def weigh(block: Block, r: int, t: int, count: int, window: int, power: Float) -
                 b = _some(scores, s + LANES * 16, low - j - 16, high - j - 16, top, spread, start)
                 c = _some(scores, s + LANES * 32, low - j - 32, high - j - 32, top, spread, start)
                 d = _some(scores, s + LANES * 48, low - j - 48, high - j - 48, top, spread, start)
-            share = _STORE(to + q * chunk, share, a, b, c, d)
+            share = store_weights(to + q * SCORES, share, a, b, c, d)  # type: ignore[call-arg]
         store_i32(rows, LANES * i, share)
     total = totals_of_four(
         load_i32(rows, 0), load_i32(rows, LANES), load_i32(rows, 2 * LANES), load_i32(rows, 3 * LANES)

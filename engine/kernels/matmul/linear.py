@@ -24,11 +24,7 @@ from engine.codegen import (
     Products,
     amx_group,
     clear_tiles,
-    keep_four,
-    keep_six,
     multiply_narrow,
-    multiply_small,
-    multiply_wide,
     operands,
     pair_tile,
 )
@@ -47,7 +43,6 @@ from engine.simd import (
     add,
     fma,
     gelu_near,
-    join_bytes,
     load_f32,
     load_i32,
     mul,
@@ -72,45 +67,12 @@ VECTORS_ISA = "avx512_vnni" if ISA == "amx" else ISA
 """The instruction set of what is done without AMX tiles."""
 OPERANDS = operands(ISA)
 SUMS, TOTALS = 3 * 16 * 2 * LANES, 16 * 2 * LANES  # int32 and float32 that a tile's sums take, at most
-SCORES = 4096  # bytes of the scores of 16 queries and a chunk of keys; their weights take the same place
 GREATEST = (2**31 - 1) // TOP
 """Bound of the sum of a column's magnitudes: then no sum of products with numbers within TOP leaves int32."""
 LONGEST = (2**31 - 1) // (ROW_TOP * SMALL_TOP) // CHUNK * CHUNK
 """Weights that may share a scale: then no sum of products of a row leaves int32."""
 
 _pair_tile = pair_tile(ROWS, COLUMNS, VECTORS_ISA)
-_PLANE = ROWS * LANES  # of sums
-
-
-@kernel
-def _mix_amx(a: int, steps: int, w: int, w_step: int, sums: int, half: int) -> None:
-    if half == 0:
-        clear_tiles()
-    for k in range(half * ((steps + 1) // 2), steps if half else (steps + 1) // 2):
-        multiply_wide(a + SCORES * k, w + 2048 * k, w + w_step + 2048 * k)
-    if half == 1:
-        keep_six(sums)
-
-
-@njit(inline="always")
-def _wide_amx(sums: I32, from_: int, r: int, c: int) -> Lanes:
-    at = from_ + _PLANE * c + LANES * r
-    high = join_bytes(load_i32(sums, at), load_i32(sums, 2 * _PLANE + at))
-    return to_f32(join_bytes(high, load_i32(sums, 4 * _PLANE + at)))
-
-
-@kernel
-def _small_amx(a: int, steps: int, w: int, out: int) -> None:
-    clear_tiles()
-    for k in range(steps):
-        multiply_small(a + 1024 * k, w + 1024 * k, 1024 * steps)
-    keep_four(out)
-
-
-@kernel
-def _mix_pairs(a: int, steps: int, w: int, w_step: int, sums: int, half: int) -> None:
-    if half == 0:
-        _pair_tile(a, 128 * steps, w, w_step, 2 * steps, sums, 64 * COLUMNS, 64)
 
 
 @njit(inline="always")
@@ -118,19 +80,7 @@ def _wide_pairs(sums: I32, from_: int, r: int, c: int) -> Lanes:
     return to_f32(load_i32(sums, from_ + LANES * (COLUMNS * r + c)))
 
 
-@kernel
-def _small_pairs(a: int, steps: int, w: int, out: int) -> None:
-    _pair_tile(a, 128 * steps, w, 2048 * steps, 2 * steps, out, 64, 1024)
-
-
-_AMX = (_mix_amx, _wide_amx, _small_amx, 4)
-_PAIRS = (_mix_pairs, _wide_pairs, _small_pairs, COLUMNS)
-mix_products, wide_sum, small_products, SMALL_COLUMNS = _AMX if ISA == "amx" else _PAIRS
-"""Products of ROWS rows and WIDTH columns of wide numbers, called for one half of k and then for the other, with no
-other products between (each pair of calls sums up); one vector of them as float32; the same of a wide and a
-small number; and products of small numbers of ROWS rows and SMALL_COLUMNS vectors, each vector's rows 64 bytes apart,
-the vectors 1024."""
-_BYTES = OPERANDS.small_chunk // (LANES * CHUNK)  # of a weight
+_BYTES = 1 if ISA == "amx" else 2  # of a weight
 _ROW_BYTES, _STORE_PART = OPERANDS.wide.row, OPERANDS.store_part
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 import engine
 from engine.codegen import CHUNK, ROW_TOP, SMALL_TOP, TOP, operands
+from engine.codegen.amx_operands import SMALL, store_columns, store_small_row, store_weights
 from engine.codegen.operands import CODED
 from engine.simd import JIT, LANES, load_f32, load_i32, store_i32, to_i32
 from tests.engine.isas import need
@@ -59,15 +60,9 @@ def test_pairs() -> None:
     found = operands(in_use("pairs"))
     for v in numbers(ROW_TOP):
         expected = [interleaved(v[0], v[1]), interleaved(v[2], v[3])]
-        for store in (found.store_row, found.store_small_row):
-            row = stored(store, v, 192)
-            assert np.array_equal(row[:128], np.concatenate(expected))
-            assert (row[128:] == -1).all()
-        columns = stored(found.store_columns, v, 2048)
-        assert np.array_equal(columns[:64], expected[0])
-        assert np.array_equal(columns[1024:1088], expected[1])
-        assert (columns[64:1024] == -1).all()
-        assert (columns[1088:] == -1).all()
+        row = stored(found.store_row, v, 192)
+        assert np.array_equal(row[:128], np.concatenate(expected))
+        assert (row[128:] == -1).all()
 
 
 def test_digits() -> None:
@@ -79,11 +74,11 @@ def test_digits() -> None:
             assert np.array_equal(row[1024:1088].view(np.uint8), x & 255)
             assert (np.delete(row, np.r_[:64, 1024:1088]) == -1).all()
     for v in numbers(TOP):
-        columns, x = stored(found.store_columns, v, 2048).astype(int), by_fours(v)
+        columns, x = stored(store_columns, v, 2048).astype(int), by_fours(v)
         assert np.array_equal(256 * columns[:64] + columns[1024:1088], x)
         assert (np.delete(columns, np.r_[:64, 1024:1088]) == -1).all()
     for v in numbers(SMALL_TOP):
-        row = stored(found.store_small_row, v, 128)
+        row = stored(store_small_row, v, 128)
         assert np.array_equal(row[:64], by_fours(v))
         assert (row[64:] == -1).all()
 
@@ -104,13 +99,12 @@ def test_half_a_chunk_is_stored_vector_by_vector() -> None:
         assert (out[64:] == -1).all()
 
 
-@pytest.mark.parametrize("kind", ["pairs", "digits"])
-def test_weights_are_low_halves_and_are_added_up(kind: str) -> None:
-    store = operands(in_use(kind)).store_weights
+def test_weights_are_low_halves_and_are_added_up() -> None:
+    in_use("digits")
 
     @njit
     def run(v: Any, out: Any, share: Any) -> None:
-        added = store(
+        added = store_weights(  # type: ignore[call-arg]
             out.ctypes.data, load_i32(share, 0), load_i32(v, 0), load_i32(v, 16), load_i32(v, 32), load_i32(v, 48)
         )  # fmt: skip
         store_i32(share, 0, added)
@@ -119,19 +113,15 @@ def test_weights_are_low_halves_and_are_added_up(kind: str) -> None:
         out, share = np.full(2048, -1, np.int8), np.full(LANES, 7, np.int32)
         run((v | 0x4B400000).astype(np.int32).reshape(-1), out, share)
         assert share.sum() == 7 * LANES + v.sum()
-        if kind == "pairs":
-            assert np.array_equal(out[:128], np.concatenate([interleaved(v[0], v[1]), interleaved(v[2], v[3])]))
-            assert (out[128:] == -1).all()
-        else:
-            assert np.array_equal(out[:64].view(np.uint8), by_fours(v) >> 8)
-            assert np.array_equal(out[1024:1088].view(np.uint8), by_fours(v) & 255)
-            assert (np.delete(out, np.r_[:64, 1024:1088]) == -1).all()
+        assert np.array_equal(out[:64].view(np.uint8), by_fours(v) >> 8)
+        assert np.array_equal(out[1024:1088].view(np.uint8), by_fours(v) & 255)
+        assert (np.delete(out, np.r_[:64, 1024:1088]) == -1).all()
 
 
 @pytest.mark.parametrize("isa", ["amx", "avx512_vnni", "avx2", "portable"])
 def test_rows_do_not_overlap(isa: str) -> None:
     found = operands(isa)
-    for layout, planes in ((found.wide, 2 if isa == "amx" else 1), (found.small, 1)):
+    for layout, planes in ((found.wide, 2 if isa == "amx" else 1), (SMALL, 1)):
         size = layout.row // planes  # bytes of a plane of a row's chunk
         for chunks in (1, 3):
             taken = np.zeros(32 * chunks * layout.row, int)
@@ -142,4 +132,3 @@ def test_rows_do_not_overlap(isa: str) -> None:
                     for plane in range(planes):
                         taken[at + 1024 * plane : at + 1024 * plane + size] += 1
             assert (taken == 1).all()
-    assert found.chunk == LANES * CHUNK * 2
