@@ -16,7 +16,8 @@ from engine.codegen.peak import peak_loop
 from engine.engine import Model
 from engine.kernels.attention.attention import Heads, head_products
 from engine.kernels.compiled import entry
-from engine.kernels.matmul.linear import ADD, ISA, PLAIN, ROWS
+from engine.kernels.matmul.grouped import LAYOUT
+from engine.kernels.matmul.linear import ADD, ISA, PLAIN
 from engine.models import Network
 from engine.models.layers import (
     FFN_ROWS,
@@ -41,7 +42,7 @@ _PEAK = peak_loop(ISA)
 _PEAK_RUN = _PEAK.run
 _ROUNDS = 10_000
 _QUERIES, _ATTENTION, _OUT, _UP, _DOWN = 1, 2, 4, 8, 16
-_DIGITS = 2 if ISA == "amx" else 1  # of activations, and of what attention adds up
+_ROWS = LANES if ISA == "amx" else 1  # that a product computes whether they are there or not
 _MATRICES = _QUERIES | _OUT | _UP | _DOWN
 PARTS = {
     "queries, keys, values": _QUERIES,
@@ -61,12 +62,13 @@ class Work:
     name: str
     run: Callable[[int], None]  # so many times
     multiply_adds: int = 0  # that the result needs
-    executed: int = 0  # integer multiply-adds of the CPU for them: each digit with each, and padding; 0 in float32
+    executed: int = 0  # integer multiply-adds of the CPU for them: of every digit, and of padding; 0 in float32
     read_bytes: int = 0  # of memory that no core's cache holds
 
 
 def peak() -> Work:
-    """The integer products of the instruction set in use, on registers alone."""
+    """The integer products of the instruction set in use, on registers alone: of bytes where it multiplies them, else
+    of int16. Where bytes are multiplied, products of int16 have half of it."""
     data = np.random.default_rng(0).integers(-128, 128, _PEAK.room).astype(np.int8)
     count = _ROUNDS * _PEAK.multiply_adds
     return Work("peak", lambda times: _run_peak(data, times * _ROUNDS), count, count)
@@ -168,9 +170,9 @@ def _cost(network: Network, tokens: int, parts: int) -> dict[str, int]:
     needed = executed = read = 0
     for name, (part, size, padded) in shapes.items():
         if parts & part:
-            digits = network.arrays[f"{name}.weights"].nbytes // (layers * padded)
+            digits = int(network.arrays[f"{name}.digits"][0]) if LAYOUT == "bytes" else 1  # int16 holds both
             needed += layers * tokens * size
-            executed += layers * _up(tokens, ROWS) * padded * (_DIGITS * digits if ISA == "amx" else 1)
+            executed += layers * _up(tokens, _ROWS) * padded * digits
             read += _bytes(network.arrays, name)
     if parts & _ATTENTION:
         needed += sum(2 * _seen(tokens, int(window)) * queries.size for window in network.windows)

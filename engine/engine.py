@@ -1,5 +1,6 @@
 """A loaded model: texts in, numbers out."""
 
+import contextlib
 import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -16,7 +17,7 @@ from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedMo
 from engine.facts import facts
 from engine.gguf import GgufFile, check_whole, read
 from engine.kernels.announce import announced
-from engine.kernels.matmul.linear import LAYOUT
+from engine.kernels.matmul.grouped import LAYOUT
 from engine.kernels.scores import probabilities
 from engine.kernels.vectors import similarity, softmax
 from engine.models import Head, Kind, Network, Readout, decoders
@@ -28,7 +29,7 @@ from engine.widened import WIDE, is_widened, widened
 if TYPE_CHECKING:
     from engine.generate.model import Wording
 
-NUMERICS = "cloister-int-5"
+NUMERICS = "cloister-int-6"
 """The version of the arithmetic (NUMERICS.md defines it): the same version gives the same bytes."""
 
 F32 = NDArray[np.float32]
@@ -51,9 +52,13 @@ def make_model(file: GgufFile, *, widen: bool, progress: Callable[[str], None] |
         kept.append(is_kept)
         return arrays
 
-    network, readout = models.load(file, keep)
-    model = Model(file, network, readout, kept=all(kept))
-    model._warm_up(progress or (lambda line: None))
+    with file.named():
+        words = tokenizer.from_metadata(file.metadata)
+    name, told = models.read_shape(file)[0].__name__.rpartition(".")[2], progress or (lambda line: None)
+    with contextlib.nullcontext() if is_compiled(name) else announced(_FUNCTIONS, told):  # not in the middle of a night
+        network, readout = models.load(file, words, keep)
+        model = Model(file, words, network, readout, kept=all(kept))
+        model._try()
     return model
 
 
@@ -117,10 +122,10 @@ class Model:
     EngineError if a value is not finite.
     """
 
-    def __init__(self, file: GgufFile, network: Network, readout: Readout, *, kept: bool) -> None:
-        self._file, self._network, self._readout, self._kept = file, network, readout, kept
-        with file.named():
-            self._tokenizer = tokenizer.from_metadata(file.metadata)
+    def __init__(
+        self, file: GgufFile, words: tokenizer.Tokenizer, network: Network, readout: Readout, *, kept: bool
+    ) -> None:
+        self._file, self._tokenizer, self._network, self._readout, self._kept = file, words, network, readout, kept
         self._batches = Batches(network, readout)
         kind = self._tokenizer.template.second_type
         if self.head in ("sequence", "span") and 0 < network.kinds <= kind:
@@ -241,14 +246,6 @@ class Model:
         if not np.isfinite(rows).all():
             raise EngineError(f"{self._file.path}: gives values that are not finite")
         return rows, at
-
-    def _warm_up(self, progress: Callable[[str], None]) -> None:
-        """Compile now, not in the middle of a night."""
-        if is_compiled(type(self._network).__module__.rpartition(".")[2]):
-            self._try()
-        else:
-            with announced(_FUNCTIONS, progress):
-                self._try()
 
     def _try(self) -> None:
         """Call all that is compiled for this model once."""

@@ -71,6 +71,16 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny_exact_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same in float32, without a calibration, which would take a minute and a half in plain Python."""
+    import engine
+
+    folder = tmp_path_factory.mktemp("tiny-exact")
+    engine.import_model(write_bert_folder(folder / "hf"), folder / "tiny.gguf", file_type="f32", name="tiny")
+    return folder / "tiny.gguf"
+
+
+@pytest.fixture(scope="session")
 def tiny_decoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The GGUF file of a small random llama with a context of 4096."""
     metadata = {"llama.context_length": 4096, "llama.rope.freq_base": 1e6}

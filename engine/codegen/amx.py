@@ -99,18 +99,6 @@ def _emit_clear(b: Any) -> None:
         zero(b, tile)
 
 
-def _emit_narrow(b: Any, a: Any, w: Any, w_next: Any) -> None:
-    """Tiles 0, 1: high digits of 16 rows times two tiles of columns; 2, 3: low digits."""
-    load(b, 4, a, 0)
-    load(b, 6, w, 0)
-    dot(b, 0, 4, 6)
-    load(b, 7, w_next, 0)
-    dot(b, 1, 4, 7)
-    load(b, 5, a, TILE)
-    dot(b, 2, 5, 6, "us")
-    dot(b, 3, 5, 7, "us")
-
-
 def _emit_wide(b: Any, a: Any, w: Any, w_next: Any) -> None:
     """Rows without sign. Tiles 0, 1: high times high; 2, 3: high times low and low times high; 4, 5: low times low."""
     products = (  # offset in a, columns, offset in these, sum
@@ -144,7 +132,6 @@ def _emit_small(b: Any, a: Any, w: Any, w_step: Any) -> None:
 
 
 clear_tiles = _step("clear_tiles", 0, _emit_clear)
-multiply_narrow = _step("multiply_narrow", 3, _emit_narrow)
 multiply_wide = _step("multiply_wide", 3, _emit_wide)
 multiply_small = _step("multiply_small", 3, _emit_small)
 keep_four = _step("keep_four", 1, _emit_keep_four)

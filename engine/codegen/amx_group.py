@@ -15,20 +15,19 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from engine.codegen.amx import TILE, dot, load, store, zero
-from engine.codegen.operands import emit_half_row
 from engine.codegen.tiles import splat
 from engine.simd.address import const, pointer, prefetch_line, switched
-from engine.simd.arithmetic import emit_fma, emit_to_i32
-from engine.simd.gelu import emit_gelu
+from engine.simd.arithmetic import emit_fma
 from engine.simd.names import Integer
 from engine.simd.vector import LANES, f32x16, i32x16
 
-NOTHING, BEGIN, CONTINUE, END, END_GELU, END_ADD, ALL, ALL_GELU, ALL_ADD = range(9)
-"""Kinds of old sums: there are none; they are the first of several groups, some of the middle, or the last (stored,
-through GELU to an operand, or added to what is there), or those of the only group (with the same three ends)."""
+_KINDS = range(7)
+NOTHING, BEGIN, CONTINUE, END, END_ADD, ALL, ALL_ADD = _KINDS
+"""Kinds of old sums: there are none; they are the first of several groups, some of the middle, or the last (stored, or
+added to what is there), or those of the only group (with the same two ends)."""
 _F32 = ir.FloatType()
 _PLANE = 2 * TILE
-_MORE = (CONTINUE, END, END_GELU, END_ADD)
+_MORE = (CONTINUE, END, END_ADD)
 
 
 class Products(NamedTuple):
@@ -45,18 +44,17 @@ class Products(NamedTuple):
 
 class Finish(NamedTuple):
     """The rest of a group's work: what becomes of its sums, and the addresses of factors[32], totals float32
-    [2][16][16], scale[16], inverse[16], bias[32] and the output, float32 [2][16][16] or half a chunk of an operand."""
+    [2][16][16], scale[16], bias[32] and the output, float32 [2][16][16]."""
 
     kind: Integer
     factors: Integer
     totals: Integer
     scale: Integer
-    inverse: Integer
     bias: Integer
     out: Integer
 
 
-def amx_group(steps: int, lines: int = 0) -> Any:
+def amx_group(steps: int, lines: int) -> Any:
     """The operation group(products: Products, old: address, finish: Finish), of integers of 64 bits alone.
 
     The tiles' sums, int32 [2 digits][2][16][16], of the group before go to `products.sums`; the tiles then hold those
@@ -70,7 +68,7 @@ def amx_group(steps: int, lines: int = 0) -> Any:
             fetch(near, far)
             the next share of: for row, half in old:
                 y = (256 * old[high] + old[low]) * factors (+ totals, unless the first group)
-                totals = y, or, of the last group: out = [out +] y * scale + bias, or quantize(gelu(…) * inverse)
+                totals = y, or, of the last group: out = [out +] y * scale + bias
     """
 
     @intrinsic
@@ -78,7 +76,7 @@ def amx_group(steps: int, lines: int = 0) -> Any:
         def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
             at, (kind, *rest) = Products(*cgutils.unpack_tuple(b, args[0])), cgutils.unpack_tuple(b, args[2])
             done = Finish(kind, *rest)
-            cases = {i: partial(_multiply, b, steps, lines, at, i, args[1], done) for i in range(9)}
+            cases = {i: partial(_multiply, b, steps, lines, at, i, args[1], done) for i in _KINDS}
             switched(b, kind, cases)
             return context.get_dummy_value()
 
@@ -94,7 +92,8 @@ def _fetch(b: Any, at: Products, lines: int, number: int) -> None:
 
 
 def _multiply(b: Any, steps: int, lines: int, at: Products, kind: int, old: Any, finish: Finish) -> None:
-    """The tiles of `amx.multiply_narrow`, with a share of the vectors after each product."""
+    """Tiles 0, 1: high digits of 16 rows times two tiles of columns; 2, 3: low digits. After each product a share of
+    the vectors."""
     vectors = _vectors(b, kind, old, finish) if kind else []
     if not steps:
         for tile in range(4):
@@ -121,7 +120,7 @@ def _multiply(b: Any, steps: int, lines: int, at: Products, kind: int, old: Any,
 
 
 def _vectors(b: Any, kind: int, old: Any, end: Finish) -> list[Callable[[], None]]:
-    """Functions that each emit a vector of the old sums, or two where they become half a chunk of an operand."""
+    """Functions that each emit a vector of the old sums."""
 
     def read(base: Any, offset: int, vector: Any = f32x16) -> Any:
         return b.load(pointer(b, base, const(offset), vector.llvm), align=4)
@@ -148,11 +147,4 @@ def _vectors(b: Any, kind: int, old: Any, end: Finish) -> list[Callable[[], None
         to = end.totals if kind in (BEGIN, CONTINUE) else end.out
         b.store(y, pointer(b, to, const(at), f32x16.llvm), align=4)
 
-    def through(r: int) -> None:
-        top = of_row(end.inverse, r)
-        whole = (emit_to_i32(b, b.fmul(emit_gelu(b, value(c, r)), top)) for c in range(2))
-        emit_half_row(b, b.add(end.out, const(64 * r)), *whole)
-
-    if kind in (END_GELU, ALL_GELU):
-        return [partial(through, r) for r in range(LANES)]
     return [partial(finish, c, r) for c in range(2) for r in range(LANES)]

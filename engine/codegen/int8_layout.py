@@ -1,8 +1,8 @@
 """Weights as 8-bit integers: their layout in memory.
 
 A chunk is 64 values of k. Half a chunk of one side is 16 columns and 32 values of k, 16 vectors int8 [16 columns][2]:
-vector p has k = p and k = 16 + p of the half, as `tiles.pair_tile` takes them. A block of 32 columns has two sides that
-lie side by side, cache line by cache line: int8 [2 halves][8 lines][2 sides][2 vectors][16 columns][2].
+vector p has k = p and k = 16 + p of the half, as `tiles.pair_tiles` takes them. A block of 32 columns has two sides
+that lie side by side, cache line by cache line: int8 [2 halves][8 lines][2 sides][2 vectors][16 columns][2].
 """
 
 from typing import Any

@@ -1,16 +1,15 @@
-"""Rows of activations as the left operands of integer products, in the order that the instruction set in use
-multiplies them. Those of attention: `amx_operands.py` and `attention_tile.py`.
+"""Rows of activations as the left operands of a decoder's integer products, in the order that the instruction set in
+use multiplies them. Those of encoders: `group_rows.py`; of attention: `amx_operands.py` and `attention_tile.py`.
 
-A product is cut along k into chunks of 64. `store_row` writes one chunk of a left operand's row from four vectors
-(k = 0..15, 16..31, 32..47, 48..63). What is multiplied with each other has its k in the same order, two or four that
-are multiplied together side by side.
+A product is cut along k into chunks of 64. A chunk of a row is stored from four vectors (k = 0..15, 16..31, 32..47,
+48..63). What is multiplied with each other has its k in the same order, two or four that are multiplied together side
+by side.
 
-*AMX* multiplies int8. A number of more than 8 bits is two bytes there, x = 256 h + l, in two planes of 1024 bytes. In
-rows of activations l has no sign. *The others* multiply int16, two at a time; so does plain Python.
+*AMX* multiplies int8. A number of more than 8 bits is two bytes there, x = 256 h + l, in two planes of 1024 bytes; l
+has no sign. *The others* multiply int16, two at a time; so does plain Python.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,25 +51,17 @@ def emit_pairs(b: Any, low: Any, high: Any) -> Any:
     return emit_both(b, low, high, _I16X32, 16)
 
 
-def _one_byte(b: Any, p: Any, q: Any, plane: int, order: Sequence[int]) -> Any:
-    """One byte of each of the int16 that `emit_pairs` has made, of the k of `order`: the low ones or the high ones."""
-    places = [64 * (k // 32) + 4 * (k % 16) + 2 * (k // 16 % 2) + plane for k in order]
+def _one_byte(b: Any, p: Any, q: Any, plane: int) -> Any:
+    """One byte of each of the int16 that `emit_pairs` has made, in the order CODED: the low ones or the high ones."""
+    places = [64 * (k // 32) + 4 * (k % 16) + 2 * (k // 16 % 2) + plane for k in CODED]
     p, q = b.bitcast(p, _I8X64), b.bitcast(q, _I8X64)
     return b.shuffle_vector(p, q, ir.Constant(ir.VectorType(_I32, len(places)), places))
 
 
-def _emit_row(b: Any, address: Any, second: int, v: Any, order: Sequence[int] = range(CHUNK)) -> None:
+def _emit_row(b: Any, address: Any, second: int, v: Any) -> None:
     p, q = emit_pairs(b, v[0], v[1]), emit_pairs(b, v[2], v[3])
     for place, plane in ((0, 1), (1024, 0)):
-        b.store(_one_byte(b, p, q, plane, order), pointer(b, address, const(place), _I8X64), align=1)
-
-
-def emit_half_row(b: Any, address: Any, low: Any, high: Any) -> None:
-    """Half a chunk of a left operand's row on AMX, of two vectors."""
-    p = emit_pairs(b, low, high)
-    for place, plane in ((0, 1), (1024, 0)):
-        half = _one_byte(b, p, p, plane, range(CHUNK // 2))
-        b.store(half, pointer(b, address, const(place), half.type), align=1)
+        b.store(_one_byte(b, p, q, plane), pointer(b, address, const(place), _I8X64), align=1)
 
 
 def _emit_pairs(b: Any, address: Any, second: int, v: Any) -> None:
@@ -101,42 +92,5 @@ def store_of(emit: Callable[..., None], second: int) -> Any:
     return store
 
 
-def _store_part() -> Any:
-    """store(address, v, odd): 16 numbers of a chunk of a row, whose halves are of two vectors; the even one first."""
-    if not JIT:
-
-        def meaning(address: int, v: Any, odd: bool) -> None:
-            view(address, 32, np.int16)[int(odd) :: 2] = v
-
-        return meaning
-
-    @intrinsic
-    def store(typing: Any, address: Any, v: Any, odd: Any) -> Any:
-        def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
-            address, v, odd = args
-            at, sixteen = pointer(b, address, const(0), i32x16.llvm), ir.Constant(i32x16.llvm, [16] * LANES)
-            before = b.and_(b.load(at, align=1), ir.Constant(i32x16.llvm, [0xFFFF] * LANES))
-            b.store(b.select(odd, b.or_(before, b.shl(v, sixteen)), v), at, align=1)
-            return context.get_dummy_value()
-
-        return types.void(types.intp, i32x16, types.boolean), codegen
-
-    return store
-
-
-class Operands(NamedTuple):
-    """How one kind of instruction takes its left operands."""
-
-    wide: Layout
-    store_row: Any
-    store_part: Any  # where no tile of a product is as wide as half a chunk
-    store_int8_row: Any  # that of a product with quants
-
-
-def operands(isa: str) -> Operands:
-    """The operands of an instruction set."""
-    if isa == "amx":
-        coded = store_of(partial(_emit_row, order=CODED), 0)
-        return Operands(Layout(16, 128, 64, 2048), store_of(_emit_row, 0), None, coded)
-    row = store_of(_emit_pairs, 64)
-    return Operands(Layout(1, 128, 0, 128), row, _store_part(), row)
+store_pairs, store_digits = store_of(_emit_pairs, 64), store_of(_emit_row, 0)
+"""A chunk of a row as int16, and as digits of AMX in the order CODED."""

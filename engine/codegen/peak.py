@@ -23,8 +23,9 @@ class PeakLoop(NamedTuple):
     """`run(address, rounds)` on `room` bytes at an address, which hold operands and the sums after them; a round is so
     many multiply-adds.
 
-    AMX: tiles A [16][64] and B, int8, and six sums s [16][16], int32: s += A B. The others: a vector w of 8 int16, four
-    times, and sums s of 16 int32: s += the pairs of s, read as int16, times those of w; so each round needs the last.
+    AMX: tiles A [16][64] and B, int8, and six sums s [16][16], int32: s += A B. The others: 16 bytes w, four times, and
+    sums s of 16 int32: s += the numbers that s itself is read as, times those that w is; so each round needs the last.
+    With AVX-512 VNNI both are bytes, four for each int32, those of s without sign; else int16, two for each.
     """
 
     run: Any
@@ -33,13 +34,17 @@ class PeakLoop(NamedTuple):
 
 
 def peak_loop(isa: str) -> PeakLoop:
-    """The loop of an instruction set."""
-    sums = _SUMS[isa]
-    if not JIT:
-        return PeakLoop(_meaning(sums), 64 * (1 + sums), 2 * LANES * sums)
-    if isa == "amx":
+    """The loop of an instruction set, of the instruction that multiplies most numbers."""
+    sums, together = _SUMS[isa], _together(isa)
+    if isa == "amx" and JIT:
         return PeakLoop(_intrinsic(_emit_tiles), (2 + sums) * TILE, sums * 16 * 16 * 64)
-    return PeakLoop(_intrinsic(_emit_pairs(isa)), 64 * (1 + sums), 2 * LANES * sums)
+    run = _intrinsic(_emit_vectors(isa)) if JIT else meaning(isa)
+    return PeakLoop(run, 64 * (1 + sums), together * LANES * sums)
+
+
+def _together(isa: str) -> int:
+    """Products that are added to one int32 at once."""
+    return 4 if isa == "avx512_vnni" and JIT else 2
 
 
 def _intrinsic(emit: Callable[[Any, Any, Any], None]) -> Any:
@@ -77,14 +82,20 @@ def _call(b: Any, name: str, *arguments: Any) -> None:
     b.call(cgutils.get_or_insert_function(b.module, kind, f"llvm.x86.{name}"), arguments)
 
 
-def _emit_pairs(isa: str) -> Callable[[Any, Any, Any], None]:
+def _emit_vectors(isa: str) -> Callable[[Any, Any, Any], None]:
     def emit(b: Any, address: Any, rounds: Any) -> None:
         eight = b.load(pointer(b, address, const(0), _I16X8), align=1)
         weights = b.shuffle_vector(eight, eight, ir.Constant(ir.VectorType(_I32, 32), [*range(8)] * 4))
         places = [pointer(b, address, const(64 * (1 + i)), _I32X16) for i in range(_SUMS[isa])]
 
+        def dot(each: Any) -> Any:
+            if _together(isa) == 2:
+                return DOTS[isa](b, each, b.bitcast(each, _I16X32), weights)
+            kind = ir.FunctionType(_I32X16, [_I32X16] * 3)
+            return b.asm(kind, "vpdpbusd $3, $2, $0", "=v,0,v,v", [each, each, b.bitcast(weights, _I32X16)], False)
+
         def body(i: Any, sums: list[Any]) -> list[Any]:
-            return [DOTS[isa](b, each, b.bitcast(each, _I16X32), weights) for each in sums]
+            return [dot(each) for each in sums]
 
         for place, value in zip(places, loop(b, rounds, [b.load(p, align=1) for p in places], body), strict=True):
             b.store(value, place, align=1)
@@ -92,12 +103,16 @@ def _emit_pairs(isa: str) -> Callable[[Any, Any, Any], None]:
     return emit
 
 
-def _meaning(sums: int) -> Callable[[int, int], None]:
+def meaning(isa: str) -> Callable[[int, int], None]:
+    """What the loop does where there are no tiles."""
+    together = _together(isa)
+    left, right = (np.uint8, np.int8) if together == 4 else (np.int16, np.int16)
+
     def run(address: int, rounds: int) -> None:
-        weights = np.tile(view(address, 8, np.int16).astype(np.int32), 4)
-        values = view(address + 64, LANES * sums, np.int32)
+        weights = np.tile(view(address, 4 * together, right).astype(np.int32), 4)
+        values = view(address + 64, LANES * _SUMS[isa], np.int32)
         for _ in range(rounds):
-            products = values.view(np.int16).reshape(-1, 2 * LANES) * weights
-            values += products.reshape(-1, 2).sum(1, dtype=np.int32)
+            products = values.view(left).reshape(-1, together * LANES) * weights
+            values += products.reshape(-1, together).sum(1, dtype=np.int32)
 
     return run

@@ -1,6 +1,6 @@
 """Register tiles of matrix products: the loops in which nearly all time goes, each one operation with a numpy meaning.
 
-`pair_tile(rows, columns, isa)`: int16 times int16 into int32, exact. `float_tile(rows, columns)`: float32 with one
+`pair_tiles(most, columns, isa)`: int16 times int16 into int32, exact. `float_tile(rows, columns)`: float32 with one
 multiply and one add a step. `columns` counts vectors of 16. AMX has its own, in `amx.py`. The instruction set decides
 how an exact integer sum is made, never what it is.
 """
@@ -85,28 +85,9 @@ def dot_in_order(b: Any, isa: str, total: Any, both: Any, w: Any) -> Any:
     return _vnni(b, total, both, w, in_order=True)
 
 
-def pair_tile(rows: int, columns: int, isa: str) -> Any:
-    """out[r, n] = sum over k of a[r, k] * w[k, n], int32, exact while it fits.
-
-    Addresses and strides in bytes: rows of `a` (int16) are `lda` apart, vectors of 16 columns of `w` (int16
-    [k / 2][16][2]) `ldw`, rows of `out` `ldo` and its vectors `ldc`; `steps` is k / 32.
-    """
-    if not JIT:
-        return _pair_tile_meaning(rows, columns)
-
-    @intrinsic
-    def tile(typing: Any, a: Any, lda: Any, w: Any, ldw: Any, steps: Any, out: Any, ldo: Any, ldc: Any) -> Any:
-        def codegen(context: Any, b: Any, sig: Any, args: Any) -> Any:
-            _emit_pair_tile(b, rows, columns, DOTS[isa], PairTile(*args))
-            return context.get_dummy_value()
-
-        return types.void(*[types.intp] * 8), codegen
-
-    return tile
-
-
 def pair_tiles(most: int, columns: int, isa: str) -> Any:
-    """Called as tile(rows, …): `pair_tile` of as many rows, 1 to `most`."""
+    """tile(rows, *PairTile): out[r, n] = sum over k of a[r, k] * w[k, n] for 1 to `most` rows, int32, exact while it
+    fits."""
     if not JIT:
         return lambda rows, *addresses: _pair_tile_meaning(rows, columns)(*addresses)
 
@@ -119,7 +100,8 @@ def pair_tiles(most: int, columns: int, isa: str) -> Any:
 
 
 class PairTile(NamedTuple):
-    """The arguments of a tile of pairs, as `pair_tile` describes them."""
+    """Addresses and strides in bytes: rows of `a` (int16) are `lda` apart, vectors of 16 columns of `w` (int16
+    [k / 2][16][2]) `ldw`, rows of `out` `ldo` and its vectors `ldc`; `steps` is k / 32."""
 
     a: Any
     lda: Any

@@ -4,81 +4,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.codegen import CHUNK, ROW_TOP
 from engine.kernels.compiled import kernel
 from engine.kernels.functions import exp, gelu
-from engine.kernels.matmul.linear import OPERANDS
 from engine.kernels.places import TILE, place
 from engine.simd import (
     F32,
-    I8,
     LANES,
     Float,
+    Lanes,
     add,
     div,
-    fma,
     larger,
-    larger_i32,
     largest,
-    largest_i32,
     load_f32,
-    magnitude_bits,
     mul,
-    no_i32,
-    of_bits,
     splat,
     store_f32,
     sub,
-    to_i32,
     total,
 )
 
-_ZERO, _ONE, _TOP, _TINY = np.float32(0), np.float32(1), np.float32(ROW_TOP), np.float32(1e-30)
-_STORE_ROW = OPERANDS.store_row
-_GROUP, _ROW, _STEP, _CHUNK = OPERANDS.wide
-
-
-@kernel
-def quantize(x: F32, first: int, count: int, n: int, out: I8, scales: F32) -> None:
-    """Rows first.. of x [tokens, n], first a multiple of 16 and n of CHUNK, as a left operand.
-
-    Integers within ROW_TOP, and their scales, both from 0.
-
-    The scale of a row is max|x| / ROW_TOP, 0 for a row of zeros. That of a row that is not finite is NaN: what is
-    computed from the row is then NaN too, never an answer.
-    """
-    steps = n // CHUNK
-    for r in range(count):
-        at = place(first + r, 0, n)
-        peak = no_i32()
-        for i in range(0, n, LANES):
-            peak = larger_i32(magnitude_bits(load_f32(x, at + i * LANES)), peak)
-        top = of_bits(largest_i32(peak))
-        scales[r] = top / _TOP + (top - top)
-        inverse = splat(_TOP / top if top > _TINY else _ZERO)
-        to = out.ctypes.data + (r // _GROUP) * (_GROUP * _ROW * steps) + (r % _GROUP) * _STEP
-        for q in range(steps):
-            i = at + q * CHUNK * LANES
-            _STORE_ROW(
-                to + q * _CHUNK,
-                to_i32(mul(load_f32(x, i), inverse)), to_i32(mul(load_f32(x, i + TILE), inverse)),
-                to_i32(mul(load_f32(x, i + 2 * TILE), inverse)), to_i32(mul(load_f32(x, i + 3 * TILE), inverse)),
-            )  # fmt: skip
-
-
-@kernel
-def bound(x: F32, first: int, count: int, n: int, norm: Float, most: Float, scales: F32, inverses: F32) -> None:
-    """Scales, and their inverses, for what a matrix will make of rows first.. of x [tokens, n], before it does: none is
-    greater than the row's Euclidean length times `norm`, that of the matrix's longest row, + `most` (Cauchy-Schwarz).
-    NaN for a row that is not finite."""
-    for r in range(count):
-        at, lanes = place(first + r, 0, n), splat(_ZERO)
-        for i in range(0, n, LANES):
-            v = load_f32(x, at + i * LANES)
-            lanes = fma(v, v, lanes)
-        top = np.sqrt(total(lanes)) * norm + most
-        scales[r] = top / _TOP + (top - top)
-        inverses[r] = _TOP / top if top > _TINY else _ZERO
+_ZERO, _ONE = np.float32(0), np.float32(1)
 
 
 @kernel
@@ -102,21 +48,45 @@ class LayerNorm(NamedTuple):
 
 @kernel
 def layer_norm(x: F32, out: F32, at: int, norm: LayerNorm, first: int) -> None:
-    """out = norm(x) * weights[first:] + biases[first:] of the vector whose first values are at x[at]; x may be out."""
+    """out = norm(x) * weights[first:] + biases[first:] of the vectors of four tokens, the first of which, a multiple of
+    four, begins at x[at]; x may be out. Four at a time, for a sum waits for each of its additions."""
     n, size = norm.inside.size, norm.values
-    lanes = splat(_ZERO)
+    a = b = c = d = splat(_ZERO)
+    for j in range(at, at + n * LANES, TILE):
+        a, b = add(a, load_f32(x, j)), add(b, load_f32(x, j + LANES))
+        c, d = add(c, load_f32(x, j + 2 * LANES)), add(d, load_f32(x, j + 3 * LANES))
+    mean_a, mean_b, mean_c, mean_d = _mean(a, size), _mean(b, size), _mean(c, size), _mean(d, size)
+    a = b = c = d = splat(_ZERO)
     for i in range(0, n, LANES):
-        lanes = add(lanes, load_f32(x, at + i * LANES))
-    mean = splat(total(lanes) / np.float32(size))
-    lanes = splat(_ZERO)
+        j, inside = at + i * LANES, load_f32(norm.inside, i)
+        a = add(a, _square(mul(sub(load_f32(x, j), mean_a), inside)))
+        b = add(b, _square(mul(sub(load_f32(x, j + LANES), mean_b), inside)))
+        c = add(c, _square(mul(sub(load_f32(x, j + 2 * LANES), mean_c), inside)))
+        d = add(d, _square(mul(sub(load_f32(x, j + 3 * LANES), mean_d), inside)))
+    a, b, c, d = _factor(a, norm), _factor(b, norm), _factor(c, norm), _factor(d, norm)
     for i in range(0, n, LANES):
-        v = mul(sub(load_f32(x, at + i * LANES), mean), load_f32(norm.inside, i))
-        lanes = add(lanes, mul(v, v))
-    spread = np.sqrt(total(lanes) / np.float32(size) + norm.epsilon)
-    factor = splat(_ONE / spread + (spread - spread))  # an overflow is NaN, not 0
-    for i in range(0, n, LANES):
-        v = mul(sub(load_f32(x, at + i * LANES), mean), factor)
-        store_f32(out, at + i * LANES, add(mul(v, load_f32(norm.weights, first + i)), load_f32(norm.biases, first + i)))
+        j, weights, biases = at + i * LANES, load_f32(norm.weights, first + i), load_f32(norm.biases, first + i)
+        store_f32(out, j, add(mul(mul(sub(load_f32(x, j), mean_a), a), weights), biases))
+        store_f32(out, j + LANES, add(mul(mul(sub(load_f32(x, j + LANES), mean_b), b), weights), biases))
+        store_f32(out, j + 2 * LANES, add(mul(mul(sub(load_f32(x, j + 2 * LANES), mean_c), c), weights), biases))
+        store_f32(out, j + 3 * LANES, add(mul(mul(sub(load_f32(x, j + 3 * LANES), mean_d), d), weights), biases))
+
+
+@kernel
+def _mean(lanes: Lanes, size: int) -> Lanes:
+    return splat(total(lanes) / np.float32(size))
+
+
+@kernel
+def _square(v: Lanes) -> Lanes:
+    return mul(v, v)
+
+
+@kernel
+def _factor(lanes: Lanes, norm: LayerNorm) -> Lanes:
+    """1 / the spread of a vector, of the squares in these lanes."""
+    spread = np.sqrt(total(lanes) / np.float32(norm.values) + norm.epsilon)
+    return splat(_ONE / spread + (spread - spread))  # an overflow is NaN, not 0
 
 
 @kernel

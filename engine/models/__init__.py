@@ -6,17 +6,22 @@ from types import ModuleType
 from engine.errors import UnsupportedModel
 from engine.gguf import GgufFile
 from engine.models import bert, modern_bert, nomic_bert
+from engine.models.calibration import digits_of, has_integers, loss_of, seen_by, vectors_of
+from engine.models.calibration_texts import TEXTS
 from engine.models.classifier import Classifier, read_classifier
 from engine.models.head import Head, Kind, read_head
 from engine.models.network import Network
 from engine.models.pooling import Pooling
 from engine.models.sizes import Sizes, read_sizes
-from engine.models.stored import Arrays, Keep
+from engine.models.stored import Arrays, Keep, read_only
+from engine.models.weights import Smoothing
+from engine.tokenizer import Tokenizer
 
 __all__ = ["ARCHITECTURES", "Head", "Kind", "Network", "Readout", "load", "read_shape"]
 
 ARCHITECTURES: dict[str, ModuleType] = {"bert": bert, "nomic-bert": nomic_bert, "modern-bert": modern_bert}
 Readout = Pooling | Classifier
+Loaded = tuple[Network, Readout]
 
 
 def read_shape(file: GgufFile) -> tuple[ModuleType, Sizes, Head]:
@@ -29,15 +34,30 @@ def read_shape(file: GgufFile) -> tuple[ModuleType, Sizes, Head]:
     return module, read_sizes(file, name, rotary=module.ROTARY), read_head(file, name)
 
 
-def load(file: GgufFile, keep: Keep) -> tuple[Network, Readout]:
+def load(file: GgufFile, words: Tokenizer, keep: Keep) -> Loaded:
     """The encoder of a file and what reads its states; `keep` gives the arrays that a function makes, or has made
-    before. Raises BadModelFile and UnsupportedModel."""
+    before, and `words` is the tokenizer of the file. Raises BadModelFile and UnsupportedModel."""
     module, sizes, head = read_shape(file)
 
-    def with_head(make: Callable[[], Arrays]) -> Arrays:
-        return keep(lambda: make() | (read_classifier(file, head, sizes.d_model) if head.labels else {}))
+    def network_of(arrays: Arrays) -> Network:
+        made = read_only(arrays)  # as those that are kept: for arrays of another type all would be compiled once more
+        network: Network = module.load(file, sizes, lambda make: made)
+        return network
 
-    network: Network = module.load(file, sizes, with_head)
+    def whole(make: Callable[[Smoothing], Arrays]) -> Arrays:
+        arrays = make({})
+        if has_integers(network := network_of(arrays)):
+            texts = [ids[: sizes.context] for ids in words.encode_many(TEXTS)]
+            exact, loss = vectors_of(network, 2, head.pooling, texts), loss_of(network, head.pooling, texts)
+            seen = seen_by(network, texts)
+            del arrays, network  # they are made anew, and would be twice in memory
+            arrays = make({"qk": seen.attention, "up": seen.feed_forward})
+            if not loss_of(network_of(arrays), head.pooling, texts, exact) < loss:
+                arrays = make({})
+            arrays |= digits_of(network_of(arrays), head.pooling, texts)
+        return arrays | (read_classifier(file, head, sizes.d_model) if head.labels else {})
+
+    network: Network = module.load(file, sizes, lambda make: keep(lambda: whole(make)))
     if head.kind == "embedding":
         return network, Pooling(head, sizes.d_model)
     return network, Classifier(head, sizes, network.arrays)

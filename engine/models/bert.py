@@ -14,14 +14,15 @@ from engine.models.layers import (
     contract,
     expand,
     norm_rows,
+    notice,
     start,
     stop,
 )
 from engine.models.lookup import Tokens, look_up, read_tables
 from engine.models.network import Network
 from engine.models.sizes import Sizes
-from engine.models.stored import Arrays, Keep
-from engine.models.weights import read_norm, read_qkv, read_stack
+from engine.models.stored import Arrays
+from engine.models.weights import KeepSmoothed, Smoothing, read_norm, read_qkv, read_stack
 
 ROTARY = False
 
@@ -36,12 +37,12 @@ class Bert(Network):
         encode(tokens, weights, scratch)
 
 
-def load(file: GgufFile, sizes: Sizes, keep: Keep) -> Bert:
+def load(file: GgufFile, sizes: Sizes, keep: KeepSmoothed) -> Bert:
     """`keep` gives the arrays that a function makes, or has made before. Raises BadModelFile and UnsupportedModel."""
-    return Bert(sizes, keep(lambda: _arrays(file, sizes)))
+    return Bert(sizes, keep(lambda smoothing: _arrays(file, sizes, smoothing)))
 
 
-def _arrays(file: GgufFile, sizes: Sizes) -> Arrays:
+def _arrays(file: GgufFile, sizes: Sizes, smoothing: Smoothing) -> Arrays:
     """All weights in their execution layout, by name."""
     d_model, d_ff, queries = sizes.d_model, sizes.d_ff, sizes.queries
     blocks = [f"blk.{i}" for i in range(sizes.layers)]
@@ -52,11 +53,11 @@ def _arrays(file: GgufFile, sizes: Sizes) -> Arrays:
     return {
         **read_tables(file, d_model, positions=sizes.context, kinds=True),
         **read_norm(file, "first", ["token_embd_norm"], d_model),
-        **read_qkv(file, qkv, queries, d_model, queries),
-        **read_stack(file, "out", out, d_model, queries),
+        **read_qkv(file, smoothing, qkv, queries, d_model, queries),
+        **read_stack(file, smoothing, "out", out, d_model, queries),
         **read_norm(file, "middle", [f"{block}.attn_output_norm" for block in blocks], d_model),
-        **read_stack(file, "up", up, d_ff, d_model),
-        **read_stack(file, "down", down, d_model, d_ff),
+        **read_stack(file, smoothing, "up", up, d_ff, d_model),
+        **read_stack(file, smoothing, "down", down, d_model, d_ff),
         **read_norm(file, "last", [f"{block}.layer_output_norm" for block in blocks], d_model),
         "angles": np.zeros(0, np.float32),
     }
@@ -74,6 +75,7 @@ def encode(tokens: Tokens, weights: Weights, scratch: Scratch) -> None:
         attend_layer(tokens, x, weights, layer, scratch)
         norm_rows(x, count, middle, layer, x)
         hidden = Rows(scratch.hidden, FIRST, sizes.d_ff)
+        notice(x, count, sizes.d_model, layer, scratch.seen.feed_forward)
         for t in range(0, count, FFN_ROWS):
             rows, part = min(FFN_ROWS, count - t), Rows(x, t, sizes.d_model)
             expand(part, hidden, rows, weights.stacks, layer, scratch.products)

@@ -6,20 +6,30 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine.codegen import start_tiles, stop_tiles
+from engine.codegen.group_tile import GROUP
 from engine.kernels.attention.attention import Heads, Work, attend, work_sizes
 from engine.kernels.attention.attention_float import FloatWork, attend_float, float_work_sizes
 from engine.kernels.compiled import kernel
+from engine.kernels.matmul import grouped
 from engine.kernels.matmul.arguments import Target
-from engine.kernels.matmul.linear import ADD, GELU, ISA, PLAIN, ROWS, SUMS, TOTALS, WIDTH, Operand, linear
-from engine.kernels.matmul.linear import Layer as Matrix
-from engine.kernels.matmul.linear import Work as LinearWork
+from engine.kernels.matmul.grouped import Operand, multiply, multiply_gelu, quantize
+from engine.kernels.matmul.linear import ADD, ISA, PLAIN, SUMS
 from engine.kernels.matmul.linear_float import FloatLayer, linear_float
 from engine.kernels.places import place
 from engine.kernels.rope import rope
-from engine.kernels.rows import LayerNorm, bound, gelu_rows, layer_norm, line_up, quantize
+from engine.kernels.rows import LayerNorm, gelu_rows, layer_norm, line_up
 from engine.models.lookup import Tables, Tokens
 from engine.models.weights import Stack
-from engine.simd import F32, I8, I32, I64, LANES, load_f32, store_f32
+from engine.simd import (
+    F32,
+    I8,
+    I64,
+    LANES,
+    larger,
+    load_f32,
+    magnitude,
+    store_f32,
+)
 
 FFN_ROWS = 128
 """Rows that pass the feed-forward layer together: their d_ff values stay in the cache."""
@@ -63,17 +73,17 @@ class Weights(NamedTuple):
 
 
 class LinearScratch(NamedTuple):
-    """Scratch of linear maps: rows as integers and their scales, sums, rows as float32, totals of groups; and, between
-    `expand` and `contract`, an operand, its scales and their inverses."""
+    """Scratch of linear maps: rows as integers and their scales, rows as float32, totals of tiles; and, between
+    `expand` and `contract`, an operand and its scales, made of a few rows of a group at a time."""
 
     quants: I8
     scales: F32
-    sums: I32
     lined: F32
     totals: F32
     operand: I8
     operand_scales: F32
-    inverses: F32
+    between: F32
+    ones: F32
 
 
 class AttentionScratch(NamedTuple):
@@ -81,6 +91,14 @@ class AttentionScratch(NamedTuple):
 
     integers: Work
     floats: FloatWork
+
+
+class Seen(NamedTuple):
+    """The greatest magnitudes of what goes into the attention and the feed-forward part of each layer, [layers *
+    d_model]; empty where nobody wants to know."""
+
+    attention: F32
+    feed_forward: F32
 
 
 class Scratch(NamedTuple):
@@ -94,6 +112,7 @@ class Scratch(NamedTuple):
     normed: F32
     products: LinearScratch
     attention: AttentionScratch
+    seen: Seen
 
 
 class Rows(NamedTuple):
@@ -115,12 +134,13 @@ def aligned(count: int, dtype: Any) -> Any:
 def linear_scratch(tokens: int, values: int, rows: int, d_ff: int, *, floats: bool) -> LinearScratch:
     """Scratch for so many tokens of up to so many values, and for so many rows of d_ff values; `floats`: if any matrix
     is float32."""
-    tokens, rows = (-(-count // ROWS) * ROWS + LANES for count in (tokens, rows))
+    tokens, rows = (-(-count // LANES) * LANES + LANES for count in (tokens, rows))
     most = max(tokens * values, rows * d_ff)
     return LinearScratch(
-        aligned(2 * most, np.int8), aligned(tokens + rows, np.float32), aligned(2 * SUMS, np.int32),
-        aligned(most if floats else 0, np.float32), aligned(max(TOTALS, WIDTH * (tokens + rows)), np.float32),
-        aligned(2 * rows * d_ff, np.int8), aligned(rows, np.float32), aligned(rows, np.float32),
+        aligned(2 * most, np.int8), aligned(most // GROUP, np.float32), aligned(most if floats else 0, np.float32),
+        aligned(max(2 * SUMS, grouped.TOTALS), np.float32), aligned(2 * rows * d_ff, np.int8),
+        aligned(rows * d_ff // GROUP, np.float32), aligned(grouped.BETWEEN * GROUP, np.float32),
+        np.ones(GROUP, np.float32),
     )  # fmt: skip
 
 
@@ -153,11 +173,22 @@ def stop() -> None:
 
 
 @kernel
+def notice(x: F32, count: int, width: int, layer: int, greatest: F32) -> None:
+    """Take the magnitudes of x [count, width] into those of a layer, if anybody wants to know them."""
+    for i in range(0, width if greatest.size else 0, LANES):
+        at = layer * width + i
+        peak = load_f32(greatest, at)
+        for t in range(count):
+            peak = larger(magnitude(load_f32(x, place(t, i, width))), peak)
+        store_f32(greatest, at, peak)
+
+
+@kernel
 def project(
     source: Rows, target: Rows, count: int, stack: Stack, layer: int, mode: int, scratch: LinearScratch
 ) -> None:
     """`count` rows of the target = those of the source @ weights of the layer + bias, or are added (matmul.ADD)."""
-    _take(source, count, stack, scratch)
+    _take(source, count, stack, layer, scratch)
     _multiply(count, source.width, stack, layer, mode, target, FIRST, scratch)
 
 
@@ -165,8 +196,10 @@ def project(
 def project_qkv(source: Rows, count: int, stacks: Stacks, layer: int, n: int, out: F32, scratch: LinearScratch) -> None:
     """out[count, 3 * n]: queries, keys and values of `count` rows, n of each."""
     target = Rows(out, FIRST, 3 * n)
-    _take(source, count, stacks.v, scratch)
+    _take(source, count, stacks.qk, layer, scratch)
     _multiply(count, source.width, stacks.qk, layer, PLAIN, target, FIRST, scratch)
+    if stacks.v.digits != stacks.qk.digits:
+        _take(source, count, stacks.v, layer, scratch)
     _multiply(count, source.width, stacks.v, layer, PLAIN, target, 2 * n, scratch)
 
 
@@ -179,12 +212,9 @@ def expand(source: Rows, hidden: Rows, count: int, stacks: Stacks, layer: int, s
         project(source, hidden, count, up, layer, PLAIN, scratch)
         gelu_rows(hidden.x, count, hidden.width)
     else:
-        d_model, d_ff = source.width, hidden.width
-        quantize(source.x, source.first, count, d_model, scratch.quants, scratch.scales)
-        bound(source.x, source.first, count, d_model, up.bounds[2 * layer], up.bounds[2 * layer + 1],
-              scratch.operand_scales, scratch.inverses)  # fmt: skip
-        left, target = Operand(scratch.quants, scratch.scales, count, d_model), Target(source.x, d_ff, FIRST, GELU)
-        linear(left, _matrix(up, layer), target, FIRST, _work(scratch))
+        _take(source, count, up, layer, scratch)
+        left, out = _left(count, source.width, up, scratch), _inner(count, hidden.width, stacks, scratch)
+        multiply_gelu(left, _matrix(up, layer), out, scratch.between, scratch.ones, scratch.totals)
 
 
 @kernel
@@ -194,30 +224,36 @@ def contract(hidden: Rows, target: Rows, count: int, stacks: Stacks, layer: int,
     if stacks.up.floats.size or down.floats.size:
         project(hidden, target, count, down, layer, ADD, scratch)
     else:
-        left = Operand(scratch.operand, scratch.operand_scales, count, hidden.width)
-        to = Target(target.x, target.width, FIRST, ADD)
-        linear(left, _matrix(down, layer), to, target.first, _work(scratch))
+        left, to = _inner(count, hidden.width, stacks, scratch), Target(target.x, target.width, FIRST, ADD)
+        multiply(left, _matrix(down, layer), to, target.first, scratch.totals)
 
 
 @kernel
-def _matrix(stack: Stack, layer: int) -> Matrix:
+def _matrix(stack: Stack, layer: int) -> grouped.Layer:
     """The matrix of a layer, of integers."""
-    return Matrix(stack.weights, stack.scales, stack.bias, stack.group, layer, stack.n)
+    return grouped.Layer(stack.weights, stack.scales, stack.bias, layer, stack.n)
 
 
 @kernel
-def _work(scratch: LinearScratch) -> LinearWork:
-    """The part of the scratch that products write to."""
-    return LinearWork(scratch.inverses, scratch.operand, scratch.sums, scratch.totals)
+def _left(count: int, k: int, stack: Stack, scratch: LinearScratch) -> Operand:
+    """The rows that were taken for this kind of matrices."""
+    return Operand(scratch.quants, scratch.scales, count, k, stack.digits)
 
 
 @kernel
-def _take(source: Rows, count: int, stack: Stack, scratch: LinearScratch) -> None:
-    """`count` rows as the left operand of this kind of matrices."""
+def _inner(count: int, k: int, stacks: Stacks, scratch: LinearScratch) -> Operand:
+    """The rows between both matrices of the feed-forward part."""
+    return Operand(scratch.operand, scratch.operand_scales, count, k, stacks.down.digits)
+
+
+@kernel
+def _take(source: Rows, count: int, stack: Stack, layer: int, scratch: LinearScratch) -> None:
+    """`count` rows as the left operand of the matrix of a layer."""
     if stack.floats.size:
         line_up(source.x, source.first, count, source.width, scratch.lined)
     else:
-        quantize(source.x, source.first, count, source.width, scratch.quants, scratch.scales)
+        left, factors = _left(count, source.width, stack, scratch), stack.inverses[layer * source.width :]
+        quantize(source.x, source.first, factors, left)
 
 
 @kernel
@@ -230,8 +266,7 @@ def _multiply(
         matrix = FloatLayer(stack.floats, stack.bias, layer, stack.n)
         linear_float(scratch.lined, count, k, matrix, to, target.first, scratch.totals)
     else:
-        left = Operand(scratch.quants, scratch.scales, count, k)
-        linear(left, _matrix(stack, layer), to, target.first, _work(scratch))
+        multiply(_left(count, k, stack, scratch), _matrix(stack, layer), to, target.first, scratch.totals)
 
 
 @kernel
@@ -254,6 +289,7 @@ def attend_all(qkv: F32, starts: I64, heads: Heads, exact: bool, scratch: Attent
 def attend_layer(tokens: Tokens, source: F32, weights: Weights, layer: int, scratch: Scratch) -> None:
     """x += the output of a layer's attention to `source`."""
     sizes, heads, qkv, count = weights.sizes, weights.heads, scratch.qkv, tokens.ids.size
+    notice(source, count, sizes.d_model, layer, scratch.seen.attention)
     n, window = sizes.queries, weights.windows[layer]
     project_qkv(Rows(source, FIRST, sizes.d_model), count, weights.stacks, layer, n, qkv, scratch.products)
     if weights.angles.size:
@@ -274,6 +310,7 @@ def gated_layer(glu: Callable[..., None]) -> Any:
     def feed_forward(source: F32, count: int, weights: Weights, layer: int, scratch: Scratch) -> None:
         d_model, d_ff, stacks = weights.sizes.d_model, weights.sizes.d_ff, weights.stacks
         halves, hidden = Rows(scratch.halves, FIRST, 2 * d_ff), Rows(scratch.hidden, FIRST, d_ff)
+        notice(source, count, d_model, layer, scratch.seen.feed_forward)
         for t in range(0, count, FFN_ROWS):
             rows = min(FFN_ROWS, count - t)
             project(Rows(source, t, d_model), halves, rows, stacks.up, layer, PLAIN, scratch.products)
@@ -285,7 +322,8 @@ def gated_layer(glu: Callable[..., None]) -> Any:
 
 @kernel
 def norm_rows(x: F32, count: int, norm: LayerNorm, layer: int, out: F32) -> None:
-    """out[count, d_model] = layer norm of x[count, d_model], with the weights and biases of the layer."""
+    """out[count, d_model] = layer norm of x[count, d_model], with the weights and biases of the layer; up to three rows
+    more, which both have room for, are computed too."""
     width = norm.inside.size
-    for t in range(count):
+    for t in range(0, count, 4):
         layer_norm(x, out, place(t, 0, width), norm, layer * width)

@@ -13,8 +13,8 @@ from engine.models.layers import Scratch, Weights, attend_layer, gated_layer, no
 from engine.models.lookup import Tokens, look_up, read_tables
 from engine.models.network import Network
 from engine.models.sizes import Sizes, read_base
-from engine.models.stored import Arrays, Keep
-from engine.models.weights import Several, read_norm, read_qkv, read_stack
+from engine.models.stored import Arrays
+from engine.models.weights import KeepSmoothed, Several, Smoothing, read_norm, read_qkv, read_stack
 from engine.simd import F32, I64
 
 ROTARY = True
@@ -39,7 +39,7 @@ class ModernBert(Network):
         encode(tokens, weights, scratch)
 
 
-def load(file: GgufFile, sizes: Sizes, keep: Keep) -> ModernBert:
+def load(file: GgufFile, sizes: Sizes, keep: KeepSmoothed) -> ModernBert:
     """`keep` gives the arrays that a function makes, or has made before. Raises BadModelFile and UnsupportedModel."""
     every, window = file.require(f"{_KEY}_pattern", int), file.require(_KEY, int)
     if every < 1:
@@ -49,10 +49,12 @@ def load(file: GgufFile, sizes: Sizes, keep: Keep) -> ModernBert:
     if "blk.0.attn_norm.weight" in file.tensors:
         raise UnsupportedModel(f"{file.path}: found blk.0.attn_norm.weight, expected no such norm in the first layer")
     bases = [read_base(file, f"modern-bert.rope.freq_base{ending}") for ending in ("", "_swa")]
-    return ModernBert(sizes, keep(lambda: _arrays(file, sizes, bases)), every, min(window // 2, sizes.context))
+    return ModernBert(
+        sizes, keep(lambda smoothing: _arrays(file, sizes, smoothing, bases)), every, min(window // 2, sizes.context)
+    )
 
 
-def _arrays(file: GgufFile, sizes: Sizes, bases: list[float]) -> Arrays:
+def _arrays(file: GgufFile, sizes: Sizes, smoothing: Smoothing, bases: list[float]) -> Arrays:
     """All weights in their execution layout, by name."""
     d_model, d_ff, queries = sizes.d_model, sizes.d_ff, sizes.queries
     blocks = [f"blk.{i}" for i in range(sizes.layers)]
@@ -67,11 +69,11 @@ def _arrays(file: GgufFile, sizes: Sizes, bases: list[float]) -> Arrays:
         **read_tables(file, d_model, positions=0, kinds=False),
         **norm("first", ["token_embd_norm"]),
         **norm("before", [f"{block}.attn_norm" for block in blocks[1:]]),
-        **read_qkv(file, qkv, Several(queries, 3), d_model, queries, biased=False),
-        **read_stack(file, "out", out, d_model, queries, biased=False),
+        **read_qkv(file, smoothing, qkv, Several(queries, 3), d_model, queries, biased=False),
+        **read_stack(file, smoothing, "out", out, d_model, queries, biased=False),
         **norm("middle", [f"{block}.ffn_norm" for block in blocks]),
-        **read_stack(file, "up", up, Several(d_ff, 2), d_model, biased=False),
-        **read_stack(file, "down", down, d_model, d_ff, biased=False),
+        **read_stack(file, smoothing, "up", up, Several(d_ff, 2), d_model, biased=False),
+        **read_stack(file, smoothing, "down", down, d_model, d_ff, biased=False),
         **norm("last", ["output_norm"]),
     }
     angles, near = (rope.table(sizes.context, sizes.head_dim, base, queries.part) for base in bases)

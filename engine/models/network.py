@@ -8,12 +8,12 @@ import numpy as np
 
 from engine.kernels.attention.attention import Heads
 from engine.kernels.rows import LayerNorm
-from engine.models.layers import FFN_ROWS, Scratch, Stacks, Weights, aligned, attention_scratch, linear_scratch
+from engine.models.layers import FFN_ROWS, Scratch, Seen, Stacks, Weights, aligned, attention_scratch, linear_scratch
 from engine.models.layers import Sizes as KernelSizes
 from engine.models.lookup import Tables, Tokens
 from engine.models.sizes import Sizes
 from engine.models.stored import Arrays
-from engine.models.weights import GROUPS, Stack
+from engine.models.weights import STACKS, Stack
 from engine.simd import F32, I32, I64
 
 
@@ -66,7 +66,7 @@ class Network:
             heads=Heads(sizes.heads, sizes.head_places, queries, sizes.scale, 0),
             tables=Tables(arrays["tokens"], arrays["positions"], arrays["kinds"]),
             norms=tuple(layer_norm(arrays, name, sizes) for name in self.NORMS),
-            stacks=Stacks(*(Stack.of(arrays, name) for name in GROUPS)), windows=self.windows,
+            stacks=Stacks(*(Stack.of(arrays, name, sizes.layers) for name in STACKS)), windows=self.windows,
             angles=arrays["angles"], near_angles=near, exact=self.exact,
         )  # fmt: skip
 
@@ -74,7 +74,7 @@ class Network:
         """The memory of one thread for blocks of up to `tokens` tokens."""
         _, width, queries, d_ff = self.weights.sizes
         rows, some = tokens + 64, FFN_ROWS + 64
-        floats = any(self.arrays[f"{name}.floats"].size for name in GROUPS)
+        floats = any(self.arrays[f"{name}.floats"].size for name in STACKS)
         return Scratch(
             x=aligned(rows * width, np.float32), qkv=aligned(rows * 3 * queries, np.float32),
             mixed=aligned(rows * queries, np.float32),
@@ -83,6 +83,7 @@ class Network:
             normed=aligned(rows * width if self.COPIED else 0, np.float32),
             products=linear_scratch(tokens, max(queries, width), FFN_ROWS, d_ff, floats=floats),
             attention=attention_scratch(tokens, self.sizes.head_places, queries, exact=self.exact),
+            seen=Seen(aligned(0, np.float32), aligned(0, np.float32)),
         )  # fmt: skip
 
 

@@ -8,8 +8,8 @@ from engine.models.layers import Scratch, Weights, attend_layer, gated_layer, no
 from engine.models.lookup import Tokens, look_up, read_tables
 from engine.models.network import Network
 from engine.models.sizes import Sizes, read_base
-from engine.models.stored import Arrays, Keep
-from engine.models.weights import Several, read_norm, read_qkv, read_stack
+from engine.models.stored import Arrays
+from engine.models.weights import KeepSmoothed, Several, Smoothing, read_norm, read_qkv, read_stack
 from engine.simd import F32
 
 ROTARY = True
@@ -25,13 +25,13 @@ class NomicBert(Network):
         encode(tokens, weights, scratch)
 
 
-def load(file: GgufFile, sizes: Sizes, keep: Keep) -> NomicBert:
+def load(file: GgufFile, sizes: Sizes, keep: KeepSmoothed) -> NomicBert:
     """`keep` gives the arrays that a function makes, or has made before. Raises BadModelFile and UnsupportedModel."""
     base = read_base(file, "nomic-bert.rope.freq_base")
-    return NomicBert(sizes, keep(lambda: _arrays(file, sizes, base)))
+    return NomicBert(sizes, keep(lambda smoothing: _arrays(file, sizes, smoothing, base)))
 
 
-def _arrays(file: GgufFile, sizes: Sizes, base: float) -> Arrays:
+def _arrays(file: GgufFile, sizes: Sizes, smoothing: Smoothing, base: float) -> Arrays:
     """All weights in their execution layout, by name."""
     d_model, d_ff, queries = sizes.d_model, sizes.d_ff, sizes.queries
     blocks = [f"blk.{i}" for i in range(sizes.layers)]
@@ -42,11 +42,11 @@ def _arrays(file: GgufFile, sizes: Sizes, base: float) -> Arrays:
     return {
         **read_tables(file, d_model, positions=0, kinds=True),
         **read_norm(file, "first", ["token_embd_norm"], d_model),
-        **read_qkv(file, qkv, Several(queries, 3), d_model, queries, biased=False),
-        **read_stack(file, "out", out, d_model, queries, biased=False),
+        **read_qkv(file, smoothing, qkv, Several(queries, 3), d_model, queries, biased=False),
+        **read_stack(file, smoothing, "out", out, d_model, queries, biased=False),
         **read_norm(file, "middle", [f"{block}.attn_output_norm" for block in blocks], d_model),
-        **read_stack(file, "up", up, d_ff, d_model, biased=False),
-        **read_stack(file, "down", down, d_model, d_ff, biased=False),
+        **read_stack(file, smoothing, "up", up, d_ff, d_model, biased=False),
+        **read_stack(file, smoothing, "down", down, d_model, d_ff, biased=False),
         **read_norm(file, "last", [f"{block}.layer_output_norm" for block in blocks], d_model),
         "angles": rope.table(sizes.context, sizes.head_dim, base, queries.part),
     }

@@ -45,7 +45,7 @@ def stored(model: str, version: str, make: Callable[[], Arrays]) -> tuple[Arrays
     key = f"{model}-{version}"
     folder = weights_folder()
     if folder is None:
-        return _read_only(make()), False
+        return read_only(make()), False
     path = folder / f"{key}.weights"
     if (found := _read(path, key)) is not None:
         return found, True
@@ -54,13 +54,14 @@ def stored(model: str, version: str, make: Callable[[], Arrays]) -> tuple[Arrays
         _write(path, key, arrays)
         _remove_old(path, model)
     except OSError:
-        return _read_only(arrays), False
+        return read_only(arrays), False
     del arrays  # made and mapped they would be twice in memory
     found = _read(path, key)
-    return (found, True) if found is not None else (_read_only(make()), False)
+    return (found, True) if found is not None else (read_only(make()), False)
 
 
-def _read_only(arrays: Arrays) -> Arrays:
+def read_only(arrays: Arrays) -> Arrays:
+    """The same arrays, which nobody can write any more: for others, kernels would be compiled once more."""
     for array in arrays.values():
         array.flags.writeable = False
     return arrays

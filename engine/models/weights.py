@@ -1,10 +1,10 @@
-"""Weights from a file into the layout in which they are executed: packed integers with a scale a row, or float32.
+"""Weights from a file into the layout in which they are executed: packed integers with scales, or float32.
 
 F32 matrices are executed in float32, all other types as integers. Widths are padded with zeros,
 which change no sum.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,11 +18,13 @@ from engine.models.stored import Arrays
 from engine.quant import TYPES, is_finite, to_float32
 from engine.simd import F32, I8, I64, LANES
 
-# stack -> how many values of its columns share a scale. The fewer, the less the outliers of a row cost the others, and
-# the more often sums are scaled. Attention averages the errors of scores, but not those of values; what comes in to
-# "down", out of the function within the feed-forward part, has outliers of its own.
-GROUPS = {"qk": 192, "v": 64, "out": 192, "up": 384, "down": 192}
-_ROOM = 1.001  # for what rounding adds to the length of a row of activations, and to sums
+STACKS = ("qk", "v", "out", "up", "down")
+"""The stacks of matrices of an encoder: what makes queries and keys, values, the output of attention, and both sides of
+the feed-forward part."""
+Smoothing = dict[str, F32]
+"""The greatest magnitudes of what goes into stacks that are smoothed (`calibration.py`), float32 [layers, columns]."""
+KeepSmoothed = Callable[[Callable[[Smoothing], Arrays]], Arrays]
+"""Gives the arrays that a function makes, or has made before, with the smoothing that they need."""
 
 
 @dataclass(frozen=True)
@@ -76,16 +78,16 @@ class Stack(NamedTuple):
     floats: F32
     scales: F32
     bias: F32
-    bounds: F32  # of each layer: the length of the longest row as it is executed, and the greatest magnitude of a bias
-    group: int
+    digits: int  # of activations that are multiplied with it
     n: int  # padded rows of a layer
+    inverses: F32  # that activations are multiplied with before they become integers, [layers * columns]
 
     @classmethod
-    def of(cls, arrays: Arrays, name: str) -> "Stack":
-        """The stack that `read_stack` made under this name, one of GROUPS."""
-        parts = {part: arrays[f"{name}.{part}"] for part in ("weights", "floats", "scales", "bias", "bounds")}
-        layers = parts["bounds"].size // 2
-        return cls(**parts, group=GROUPS[name], n=parts["bias"].size // layers)
+    def of(cls, arrays: Arrays, name: str, layers: int) -> "Stack":
+        """The stack that `read_stack` made under this name, one of STACKS."""
+        weights, floats, scales, bias = (arrays[f"{name}.{part}"] for part in ("weights", "floats", "scales", "bias"))
+        digits, inverses = int(arrays[f"{name}.digits"][0]), arrays[f"{name}.inverses"]
+        return cls(weights, floats, scales, bias, digits, bias.size // layers, inverses)
 
 
 def expect(file: GgufFile, name: str, shape: tuple[int | None, ...]) -> Tensor:
@@ -124,63 +126,63 @@ def read_rows(file: GgufFile, name: str, count: int | None, axis: Axis | Several
 
 
 def read_stack(
-    file: GgufFile, name: str, layers: Sequence[Sequence[str]], rows: Axis | Several, columns: Axis, *,
-    biased: bool = True,
+    file: GgufFile, smoothing: Smoothing, name: str, layers: Sequence[Sequence[str]], rows: Axis | Several,
+    columns: Axis, *, biased: bool = True,
 ) -> Arrays:  # fmt: skip
     """Read for each layer the matrices of these names (without .weight), one below another, as the stack `name`, one of
-    GROUPS; arrays for `Stack.of`. Without `biased` the file may have no biases."""
-    return _read_stacks(file, {name: slice(None)}, layers, rows, columns, biased)
+    STACKS; arrays for `Stack.of`. Without `biased` the file may have no biases."""
+    return _read_stacks(file, smoothing, {name: slice(None)}, layers, rows, columns, biased)
 
 
 def read_qkv(
-    file: GgufFile, layers: Sequence[Sequence[str]], rows: Axis | Several, columns: Axis, queries: Axis, *,
-    biased: bool = True,
+    file: GgufFile, smoothing: Smoothing, layers: Sequence[Sequence[str]], rows: Axis | Several, columns: Axis,
+    queries: Axis, *, biased: bool = True,
 ) -> Arrays:  # fmt: skip
     """Queries, keys and values, in one matrix or in three, as the stacks "qk" and "v"; otherwise as `read_stack`."""
     end = 2 * queries.padded
-    return _read_stacks(file, {"qk": slice(end), "v": slice(end, None)}, layers, rows, columns, biased)
+    return _read_stacks(file, smoothing, {"qk": slice(end), "v": slice(end, None)}, layers, rows, columns, biased)
 
 
 def _read_stacks(
-    file: GgufFile, names: dict[str, slice], layers: Sequence[Sequence[str]], rows: Axis | Several, columns: Axis,
-    biased: bool,
+    file: GgufFile, smoothing: Smoothing, names: dict[str, slice], layers: Sequence[Sequence[str]],
+    rows: Axis | Several, columns: Axis, biased: bool,
 ) -> Arrays:  # fmt: skip
     """Stacks of so many of the padded rows of each layer."""
     tensors = [[expect(file, f"{part}.weight", (rows.size, columns.size)) for part in parts] for parts in layers]
     exact = all(tensor.type == GgmlType.F32 for parts in tensors for tensor in parts)
     bias = read_vectors(file, [f"{part}.bias" for parts in layers for part in parts], rows, needed=biased)
     found: dict[str, list[tuple[I8, F32, F32]]] = {name: [] for name in names}
-    lengths: dict[str, list[float]] = {name: [] for name in names}
-    for parts in tensors:
+    greatest = None if exact else smoothing.get(next(iter(names)))
+    inverses = np.ones((len(layers), columns.padded), np.float32)
+    for layer, parts in enumerate(tensors):
         matrix = np.concatenate([_read_matrix(file, tensor, rows, columns) for tensor in parts])
+        if greatest is not None:
+            factors = _factors(greatest[layer], matrix)
+            matrix, inverses[layer] = matrix * factors, np.float32(1) / factors
         for name, part in names.items():
             weights, floats, scales = np.zeros(0, np.int8), np.zeros(0, np.float32), np.zeros(0, np.float32)
             if exact:
                 floats = pack_float(matrix[part])
             else:
-                weights, scales = pack(matrix[part], GROUPS[name])
+                weights, scales = pack(matrix[part])
             found[name].append((weights, floats, scales))
-            lengths[name].append(_longest(matrix[part], scales, GROUPS[name]))
     arrays: Arrays = {}
     for name, part in names.items():
         for kind, values in zip(("weights", "floats", "scales"), zip(*found[name], strict=True), strict=True):
             arrays[f"{name}.{kind}"] = np.concatenate(values)
-        biases = bias.reshape(len(layers), -1)[:, part]
-        arrays[f"{name}.bias"] = biases.reshape(-1)
-        bounds = np.stack([lengths[name], np.abs(biases).max(1)], axis=1)
-        arrays[f"{name}.bounds"] = (bounds * np.float32(_ROOM)).astype(np.float32).reshape(-1)
+        arrays[f"{name}.bias"] = bias.reshape(len(layers), -1)[:, part].reshape(-1)
+        arrays[f"{name}.inverses"] = inverses.reshape(-1)
+        arrays[f"{name}.digits"] = np.array([2], np.int8)  # `calibration.py` finds where one is enough
     return arrays
 
 
-def _longest(matrix: F32, scales: F32, group: int) -> float:
-    """A bound of the Euclidean length of every row as it is executed: that of the row itself, and that of the errors of
-    its numbers, half a scale at most. Column after column, for a sum depends on its order."""
-    squares, errors = np.zeros(matrix.shape[0]), np.zeros(matrix.shape[0])
-    for column in matrix.T:
-        squares += column.astype(np.float64) ** 2
-    for scale in scales.reshape(-1, matrix.shape[0]):
-        errors += group / 4 * scale.astype(np.float64) ** 2
-    return float((np.sqrt(squares) + np.sqrt(errors)).max(initial=0))
+def _factors(greatest: F32, matrix: F32) -> F32:
+    """What columns of a matrix are multiplied with, float32 [columns], where their inputs have these greatest
+    magnitudes; no magnitude counts as less than a thousandth of the greatest one."""
+    values, weights = (np.maximum(x, x.max() * np.float32(1e-3)) for x in (greatest, np.abs(matrix).max(0)))
+    with np.errstate(all="ignore"):  # a file may hold any numbers
+        factors: F32 = np.sqrt(values / weights)
+    return factors if np.isfinite(factors).all() and factors.min() > 0 else np.ones_like(greatest)
 
 
 def read_floats(file: GgufFile, name: str, rows: Axis, columns: Axis, *, biased: bool = True) -> Arrays:

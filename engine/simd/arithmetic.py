@@ -217,7 +217,10 @@ def _fold_four(combine: Any) -> Any:
     return emit
 
 
-@operation(i32x16, i32x16, i32x16, i32x16, i32x16)(_fold_four(_larger_i32))
+emit_largest_of_four = _fold_four(_larger_i32)
+
+
+@operation(i32x16, i32x16, i32x16, i32x16, i32x16)(emit_largest_of_four)
 def largest_of_four(*values: Any) -> Any:
     """The greatest lane of each of four vectors, in every four lanes."""
     return np.tile(np.max(values, axis=1), LANES // 4)

@@ -58,9 +58,9 @@ def operation(result: Any, *arguments: Any) -> Callable[..., Any]:
     return with_emit
 
 
-def operation_on(emit: Callable[..., None], count: int) -> Any:
-    """An operation on `count` addresses and numbers, that gives nothing back."""
-    return _intrinsic("operation", types.void(*[types.intp] * count), emit)
+def operation_on(emit: Callable[..., None], count: int, vectors: int = 0) -> Any:
+    """An operation on `count` addresses and numbers, and then on vectors of int32, that gives nothing back."""
+    return _intrinsic("operation", types.void(*[types.intp] * count, *[i32x16] * vectors), emit)
 
 
 def _intrinsic(name: str, signature: Any, emit: Callable[..., Any]) -> Any:

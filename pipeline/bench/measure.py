@@ -47,8 +47,8 @@ class Ceiling:
 class Operation:
     """A part of the forward pass of one text of `tokens` tokens. Shares are of `Ceiling`; None in float32.
 
-    `executed` are the multiply-adds that the instruction set takes for the `multiply_adds` of the result: AMX
-    multiplies each digit of an activation by itself, and blocks are padded.
+    `executed` are the multiply-adds that the instruction set takes for the `multiply_adds` of the result: where it
+    multiplies bytes it multiplies each digit of an activation by itself, and blocks are padded.
     """
 
     threads: int

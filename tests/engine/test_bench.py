@@ -7,6 +7,7 @@ import pytest
 
 import engine
 from engine import bench
+from engine.kernels.matmul.grouped import LAYOUT
 from engine.kernels.matmul.linear import ISA
 
 
@@ -25,7 +26,7 @@ def test_everything_can_be_done_again_and_again(model: engine.Model) -> None:
 
 def test_the_cost_of_a_pass(model: engine.Model) -> None:
     """2 layers, width 64, inner width 128, 2 heads."""
-    tokens = 48  # a multiple of the rows of every tile but that of VNNI
+    tokens = 48  # a multiple of the rows of a tile of AMX
     whole, *parts = bench.passes(model, tokens)
     cost = {work.name: work for work in parts}
     assert cost["queries, keys, values"].multiply_adds == 2 * tokens * 64 * 192
@@ -36,10 +37,17 @@ def test_the_cost_of_a_pass(model: engine.Model) -> None:
     assert matrices.multiply_adds == 2 * tokens * 64 * (192 + 64 + 128 + 128)
     assert whole.multiply_adds == matrices.multiply_adds + cost["attention"].multiply_adds
     assert whole.executed == matrices.executed + cost["attention"].executed
-    digits = 2 if ISA == "amx" else 1
-    assert digits <= matrices.executed / matrices.multiply_adds < digits * 1.1
+    sizes = {"qk": 128, "v": 64, "out": 64, "up": 128, "down": 128}
+    digits = {name: int(model._network.arrays[f"{name}.digits"][0]) if LAYOUT == "bytes" else 1 for name in sizes}
+    assert matrices.executed == 2 * tokens * 64 * sum(size * digits[name] for name, size in sizes.items())
     weights = 2 * 64 * (192 + 64 + 128 + 128)
     assert weights <= matrices.read_bytes <= 2.2 * weights  # int8 or int16, and their scales
+
+
+def test_rows_that_a_tile_computes_in_vain_are_counted(model: engine.Model) -> None:
+    few, many = (bench.passes(model, tokens)[1 + [*bench.PARTS].index("FFN up")] for tokens in (33, 48))
+    assert few.multiply_adds == many.multiply_adds * 33 // 48
+    assert few.executed == (many.executed if ISA == "amx" else many.executed * 33 // 48)
 
 
 def test_float32_has_no_integer_products(tmp_path: Path) -> None:

@@ -6,8 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import engine
-from engine.compiling import code_digest
+from engine.compiling import FOLDER, code_digest
+from tests.thorough import ALL
 
 PROGRAM = """
 import sys, engine
@@ -40,6 +43,7 @@ def test_the_second_process_compiles_nothing(tiny_model: Path) -> None:
     assert [line for line in told if "bert.encode" in line and "[cache] data loaded from" in line]
     assert [line for line in told if "saved" in line or "compiling" in line] == []
     assert told[-2:] == ["False", "True"]  # what compiles is set up when it has to
+    assert len([*FOLDER.rglob("bert.encode-*.nbc")]) == 1  # of one type of arguments, in calibration too
 
 
 def test_another_installation_of_the_same_code_compiles_nothing(tiny_model: Path, tmp_path: Path) -> None:
@@ -113,18 +117,25 @@ print(FOLDER)
 """
 
 
-def test_a_cache_that_cannot_be_written_is_a_fact_and_no_failure(tiny_model: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_a_fact_and_no_failure(tiny_exact_model: Path) -> None:
     done = run(COMPILES, CLOISTER_CACHE="/proc/self/nothing")
     assert (done.returncode, done.stderr) == (0, "")
     assert not Path(done.stdout.strip()).exists()
-    told = run(PROGRAM, tiny_model, CLOISTER_CACHE="/proc/self/nothing", NUMBA_DISABLE_JIT="1").stdout
+    told = run(PROGRAM, tiny_exact_model, CLOISTER_CACHE="/proc/self/nothing", NUMBA_DISABLE_JIT="1").stdout
     assert told.startswith("compiling kernels for ")
     assert "at each start, for the cache folder cannot be written" in told
 
 
-def test_that_kernels_are_compiled_is_told_once(tiny_model: Path, tmp_path: Path) -> None:
-    told = run(PROGRAM, tiny_model, CLOISTER_CACHE=str(tmp_path), NUMBA_DISABLE_JIT="1").stdout
+def test_that_kernels_are_compiled_is_told_once(tiny_exact_model: Path, tmp_path: Path) -> None:
+    told = run(PROGRAM, tiny_exact_model, CLOISTER_CACHE=str(tmp_path), NUMBA_DISABLE_JIT="1").stdout
     assert (told.count("\n"), told.endswith(", once per machine\n")) == (1, True)
+
+
+@pytest.mark.skipif(not ALL, reason="compiles everything once more")
+def test_compiling_is_told_before_a_model_is_calibrated(tiny_model: Path, tmp_path: Path) -> None:
+    told = run(PROGRAM, tiny_model, CLOISTER_CACHE=str(tmp_path)).stdout.splitlines()
+    assert told[0].startswith("compiling kernels for ")
+    assert len([*tmp_path.rglob("bert.encode-*.nbc")]) == 1
 
 
 def test_a_change_in_any_file_is_other_code(tmp_path: Path) -> None:

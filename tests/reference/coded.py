@@ -10,8 +10,9 @@ from engine.gguf import GgmlType
 from engine.quant import TYPES
 from engine.quant.blocks.layout import to_blocks, unpack
 from engine.quant.blocks.six_bits import unpack_scales
-from tests.reference.whole_numbers import ROWS, Floats, by_lanes, fma, numbers
+from tests.reference.whole_numbers import Floats, by_lanes, fma, numbers
 
+ROW_TOP = 32767  # the greatest integer in a row of activations
 GROUPS = {GgmlType.Q2_K: 256, GgmlType.Q3_K: 256, GgmlType.IQ4_XS: 256}
 """Values of k that share a scale; 128 of other types."""
 NESTED = (GgmlType.Q4_K, GgmlType.Q5_K, GgmlType.Q6_K)
@@ -173,10 +174,10 @@ def inverse(scale: NDArray[Any]) -> NDArray[Any]:
 def coded_product(x: Floats, whole: Whole, scales: Floats, size: int, bias: Floats) -> Floats:
     """x [m, k] times the matrix, + bias."""
     top = np.abs(x).max(1, keepdims=True)
-    a, total = numbers(x, ROWS, top), np.zeros((x.shape[0], whole.shape[0]), np.float32)
+    a, total = numbers(x, ROW_TOP, top), np.zeros((x.shape[0], whole.shape[0]), np.float32)
     for g, at in enumerate(range(0, x.shape[1], size)):
         sums = a[:, at : at + size] @ whole[:, at : at + size].T
         assert np.abs(sums).max() < 2**31
         part = sums.astype(np.float32)
         total = fma(part, scales[:, g], total) if at else part * scales[:, g]
-    return fma(total, top / np.float32(ROWS), bias)
+    return fma(total, top / np.float32(ROW_TOP), bias)

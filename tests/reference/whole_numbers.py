@@ -1,9 +1,10 @@
-"""The arithmetic cloister-int-5 of a BERT in plain numpy, as engine/NUMERICS.md defines it: the same bits, slowly.
+"""The arithmetic cloister-int-6 of a BERT in plain numpy, as engine/NUMERICS.md defines it: the same bits, slowly.
 
 One text at a time, no tiles, no digits. Whole numbers are int64, everything else float32, each operation by
 itself.
 """
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,19 @@ from engine.simd import gelu as gelu_of
 
 f = np.float32
 Floats = NDArray[np.float32]
-ROWS, TOP, SMALL, VALUES = 32767, 8191, 127, 511
+TOP, SMALL, VALUES = 8191, 127, 511
+DIGITS = {1: 127, 2: 32767}
+GROUP, HALF = 64, 32
 QKV = ("attn_q", "attn_k", "attn_v")
-GROUPS = {"attn_q": 192, "attn_k": 192, "attn_v": 64, "attn_output": 192, "ffn_up": 384, "ffn_down": 192}
-ROOM = f(1.001)
+KINDS = {
+    "qk": ("attn_q", "attn_k"),
+    "v": ("attn_v",),
+    "out": ("attn_output",),
+    "up": ("ffn_up",),
+    "down": ("ffn_down",),
+}
+PARTS = [part for parts in KINDS.values() for part in parts]
+LOSS = 2e-4
 GREATEST = (2**31 - 1) // TOP
 TINY = f(1e-30)
 LOG2E, LOG2_TOP = f(1.4426950408889634), 12.99964
@@ -110,9 +120,16 @@ def numbers(x: Floats, top: int, greatest: Floats) -> NDArray[np.int64]:
 
 
 def weight_numbers(w: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """w [n, k] as whole numbers, and a scale for each of the n."""
-    scale = np.abs(w).max(1) / f(SMALL)
-    return np.rint(w / np.where(scale > 0, scale, f(1))[:, None]).astype(np.int64), scale
+    """w [n, k] as whole numbers, and a scale for each of the n and HALF of k."""
+    parts = w.reshape(w.shape[0], -1, HALF)
+    scale = np.abs(parts).max(2) / f(SMALL)
+    scale = np.where(scale > f(1e-37), scale, f(0))
+    return np.rint(parts / np.where(scale > 0, scale, f(1))[:, :, None]).astype(np.int64).reshape(w.shape), scale
+
+
+def padded(x: Floats) -> Floats:
+    """[m, k] with zeros up to a multiple of GROUP."""
+    return np.pad(x, ((0, 0), (0, -x.shape[1] % GROUP)))
 
 
 def spread(x: Floats, parts: int) -> Floats:
@@ -123,20 +140,58 @@ def spread(x: Floats, parts: int) -> Floats:
     return out.reshape(x.shape[0], -1)
 
 
-class WholeNumbers:
-    """A GGUF file of architecture bert."""
+def unit(rows: Floats) -> Floats:
+    """Rows of unit length."""
+    return rows * (f(1) / np.sqrt(by_lanes(rows * rows)))[:, None]
 
-    def __init__(self, path: Path) -> None:
+
+class WholeNumbers:
+    """A GGUF file of architecture bert; `texts` are the ids of the texts that it is calibrated with."""
+
+    def __init__(self, path: Path, texts: list[NDArray[np.int32]]) -> None:
         file = read(path)
         self.meta = file.metadata
         self.w = {name: to_float32(tensor) for name, tensor in file.tensors.items()}
         self.blocks = [f"blk.{i}" for i in range(self.meta["bert.block_count"])]
         self.floats: set[str] = set()  # parts that are executed in float32: their matrices in all layers are
-        for parts in (QKV, *((part,) for part in GROUPS if part not in QKV)):
+        for parts in (QKV, *((part,) for part in PARTS if part not in QKV)):
             names = [f"{block}.{part}.weight" for block in self.blocks for part in parts]
             if all(file.tensors[name].type == GgmlType.F32 for name in names):
                 self.floats.update(parts)
         self.heads = int(self.meta["bert.attention.head_count"])
+        self.digits = dict.fromkeys(KINDS, 2)
+        self.factors: dict[str, Floats] = {}  # of what goes into the attention and the feed-forward part of each block
+        self.seen: dict[str, Floats] = {}
+        if len(self.floats) < len(PARTS):
+            self.calibrate([ids[: self.meta["bert.context_length"]] for ids in texts])
+
+    def calibrate(self, texts: list[NDArray[np.int32]]) -> None:
+        """Smoothing by the greatest values that come, and the kinds of matrices of which one digit is enough."""
+        exact = [self.looked_at(ids) for ids in texts]
+        seen, loss = dict(self.seen), self.loss(exact, texts, *KINDS)
+        for block in self.blocks:
+            for first, parts in (("attn_q", QKV), ("ffn_up", ("ffn_up",))):
+                weights = np.abs(np.concatenate([self.w[f"{block}.{part}.weight"] for part in parts])).max(0)
+                top, most = seen[f"{block}.{first}"], f(1e-3)
+                values, weights = (np.maximum(x, x.max() * most) for x in (top, weights))
+                with np.errstate(all="ignore"):
+                    factors = np.sqrt(values / weights)
+                if np.isfinite(factors).all() and factors.min() > 0:
+                    self.factors |= {f"{block}.{part}": factors for part in parts}
+        if not self.loss(exact, texts, *KINDS) < loss:
+            self.factors = {}
+        exact = [self.looked_at(ids) for ids in texts]
+        losses = {kind: self.loss(exact, texts, kind) for kind in KINDS}
+        for kind, loss in losses.items():
+            if loss <= LOSS and not self.floats & set(KINDS[kind]):
+                self.digits[kind] = 1
+
+    def loss(self, exact: list[Floats], texts: list[NDArray[np.int32]], *kinds: str) -> float:
+        """1 minus the mean cosine to exact vectors, with one digit in these kinds and two in the others."""
+        self.digits = {kind: 1 if kind in kinds else 2 for kind in KINDS}
+        cosines = [float(by_lanes(a * self.looked_at(ids))[0]) for a, ids in zip(exact, texts, strict=True)]
+        self.digits = dict.fromkeys(KINDS, 2)
+        return 1 - math.fsum(cosines) / len(cosines)
 
     def norm(self, name: str, x: Floats) -> Floats:
         size = f(x.shape[1])
@@ -144,35 +199,31 @@ class WholeNumbers:
         factor = f(1) / np.sqrt(by_lanes(x * x) / size + f(self.meta["bert.attention.layer_norm_epsilon"]))
         return x * factor[:, None] * self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
 
-    def dense(self, block: str, part: str, x: Floats, greatest: Floats | None = None) -> Floats:
-        """x becomes whole numbers by the greatest magnitude in each row, or by what is given instead."""
+    def dense(self, block: str, part: str, x: Floats) -> Floats:
+        """x becomes whole numbers by the greatest magnitude in each group of a row."""
         w, bias = self.w[f"{block}.{part}.weight"], self.w[f"{block}.{part}.bias"]
+        if part in ("attn_q", "ffn_up"):
+            most = np.abs(x).max(0)
+            self.seen[f"{block}.{part}"] = np.maximum(self.seen.get(f"{block}.{part}", most), most)
         if part in self.floats:
             return in_order(x, w.T) + bias
         if part == "attn_output":  # groups count the places of the heads' padded values
             w, x = spread(w, self.heads), spread(x, self.heads)
-        if greatest is None:
-            greatest = np.abs(x).max(1, keepdims=True)
-        whole, total = numbers(x, ROWS, greatest), np.zeros((x.shape[0], w.shape[0]), f)
-        assert np.abs(whole).max() <= ROWS
-        for at in range(0, w.shape[1], GROUPS[part]):
-            w_numbers, w_scale = weight_numbers(w[:, at : at + GROUPS[part]])
-            sums = whole[:, at : at + GROUPS[part]] @ w_numbers.T
-            assert np.abs(sums).max() < 2**31
-            total = fma(sums.astype(f), w_scale, total) if at else sums.astype(f) * w_scale
-        return fma(total, greatest / f(ROWS), bias)
-
-    def bound(self, block: str, part: str, x: Floats) -> Floats:
-        """What no value of `dense` exceeds: the length of a row of x times that of the longest row of the matrix."""
-        w, bias = self.w[f"{block}.{part}.weight"], self.w[f"{block}.{part}.bias"]
-        squares, errors = np.zeros(len(w)), np.zeros(len(w))
-        for column in w.T:
-            squares += column.astype(np.float64) ** 2
-        for at in range(0, w.shape[1], GROUPS[part]):
-            errors += GROUPS[part] / 4 * weight_numbers(w[:, at : at + GROUPS[part]])[1].astype(np.float64) ** 2
-        norm = f((np.sqrt(squares) + np.sqrt(errors)).max() * ROOM)
-        most = f(np.abs(bias).max().astype(np.float64) * ROOM)
-        return (np.sqrt(by_lanes(x, lambda lanes, v: fma(v, v, lanes))) * norm + most)[:, None]
+        factors = self.factors.get(f"{block}.{part}", np.ones(w.shape[1], f))
+        x, (whole_w, d) = padded(x * (f(1) / factors)), weight_numbers(padded(w * factors))
+        top = DIGITS[next(self.digits[kind] for kind, parts in KINDS.items() if part in parts)]
+        y = np.tile(bias, (x.shape[0], 1))
+        for at in range(0, x.shape[1], GROUP):
+            group = x[:, at : at + GROUP]
+            greatest = np.abs(group).max(1, keepdims=True)
+            whole = numbers(group, top, greatest)
+            assert np.abs(whole).max() <= top
+            first, second = (
+                (whole[:, i : i + HALF] @ whole_w[:, at + i : at + i + HALF].T).astype(f) for i in (0, HALF)
+            )
+            of_first, of_second = d[:, at // HALF], d[:, at // HALF + 1]
+            y = fma(fma(second, of_second, first * of_first), greatest / f(top), y)
+        return y
 
     def head(self, q: Floats, k: Floats, v: Floats) -> Floats:
         """[n, depth] of a head."""
@@ -201,11 +252,11 @@ class WholeNumbers:
 
     def feed_forward(self, block: str, x: Floats) -> Floats:
         inner = self.dense(block, "ffn_up", x)
-        if self.floats & {"ffn_up", "ffn_down"}:
-            return self.dense(block, "ffn_down", gelu(inner))
-        return self.dense(block, "ffn_down", gelu_near(inner), self.bound(block, "ffn_up", x))
+        is_float = self.floats & {"ffn_up", "ffn_down"}
+        return self.dense(block, "ffn_down", gelu(inner) if is_float else gelu_near(inner))
 
-    def embed(self, ids: NDArray[np.int32]) -> Floats:
+    def states(self, ids: NDArray[np.int32]) -> Floats:
+        """The last layer, [tokens, values]."""
         x = self.w["token_embd.weight"][ids]
         x = self.norm(
             "token_embd_norm", x + (self.w["position_embd.weight"][: len(ids)] + self.w["token_types.weight"][0])
@@ -213,9 +264,17 @@ class WholeNumbers:
         for block in self.blocks:
             x = self.norm(f"{block}.attn_output_norm", x + self.attention(block, x))
             x = self.norm(f"{block}.layer_output_norm", x + self.feed_forward(block, x))
-        pooled = x[:1]
-        if self.meta["bert.pooling_type"] == MEAN:
-            pooled = in_order(np.ones((1, len(x)), f), x) / f(len(x))
-        if self.meta.get("cloister.normalize", True):
-            pooled = pooled * (f(1) / np.sqrt(by_lanes(pooled * pooled)))[:, None]
-        return pooled[0]
+        return x
+
+    def pooled(self, ids: NDArray[np.int32]) -> Floats:
+        """The mean of the last layer, or its first token, [1, values]."""
+        x = self.states(ids)
+        return in_order(np.ones((1, len(x)), f), x) / f(len(x)) if self.meta["bert.pooling_type"] == MEAN else x[:1]
+
+    def looked_at(self, ids: NDArray[np.int32]) -> Floats:
+        """The same, of unit length."""
+        return unit(self.pooled(ids))
+
+    def embed(self, ids: NDArray[np.int32]) -> Floats:
+        pooled = self.pooled(ids)
+        return (unit(pooled) if self.meta.get("cloister.normalize", True) else pooled)[0]

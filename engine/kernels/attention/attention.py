@@ -1,7 +1,7 @@
 """Attention of one sequence, every head by itself, by integers.
 
-Queries and keys have 8 bits and a scale each, weights up to 14 bits, values 8 to 10 bits with one scale for a text and
-head. Sums are exact. Queries go in blocks, so that scores stay in the cache and grow only with the length.
+Queries and keys have 8 bits, weights up to 14, values 8 to 10. Each query has a scale, keys and values have one for a
+text and head. Sums are exact. Queries go in blocks, so that scores stay in the cache and grow only with the length.
 
 The instruction set decides how: `attention_amx.py` has tiles, `attention_vectors.py` vector registers.
 """

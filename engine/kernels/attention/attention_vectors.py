@@ -94,10 +94,10 @@ def work_sizes(tokens: int, head_dim: int) -> dict[str, int]:
 
 
 def head_products(tokens: int, head_dim: int) -> int:
-    """Integer multiply-adds for one head that sees every token, with padding; two of 8 bits are one."""
+    """Integer multiply-adds for one head that sees every token, with padding."""
     rest, keys = tokens % ROWS, -(-tokens // KEYS) * KEYS
     rows = tokens - rest + (ROWS if rest > HALF else HALF if rest else 0)
-    return rows * keys * (head_dim * BYTES // 2 + -(-head_dim // KEYS) * KEYS)
+    return rows * keys * (head_dim + -(-head_dim // KEYS) * KEYS)
 
 
 @kernel

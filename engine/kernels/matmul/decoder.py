@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.codegen import CHUNK, EIGHT, FLOAT, ROW_TOP, int8_tile, operands
+from engine.codegen import CHUNK, EIGHT, FLOAT, ROW_TOP, int8_tile, store_digits, store_pairs
 from engine.codegen.sub_block_amx import PANEL_BYTES, SUMS_BYTES
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul.arena import BIAS, BLOCK, FLOATS, GROUP, KIND, QUANTS_AT, STEP, K, N
@@ -17,7 +17,7 @@ from engine.kernels.matmul.arguments import Matrices, Scratch, Target, Team
 from engine.kernels.matmul.blockwise import multiply_columns, quantize_sub_blocks, quantized_bytes, tile_rows, which
 from engine.kernels.matmul.blockwise_amx import multiply_columns_amx
 from engine.kernels.matmul.int8_amx import PANEL, TOTALS, WIDEST, columns
-from engine.kernels.matmul.linear import ADD, ISA, OPERANDS, PLAIN, SUMS, VECTORS_ISA
+from engine.kernels.matmul.linear import ADD, ISA, PLAIN, SUMS, VECTORS_ISA
 from engine.kernels.matmul.linear_float import FloatLayer, linear_float
 from engine.kernels.matmul.team import barrier, claim, new_team, share
 from engine.kernels.places import TILE, place
@@ -48,7 +48,6 @@ SIZES = _SIZES[ISA]
 FEW = 8
 """Rows that AMX is not used for."""
 _MOST = SIZES[-1]
-_PAIR_ROW, _DIGIT_ROW = operands(VECTORS_ISA).store_row, OPERANDS.store_int8_row
 _ZERO, _TOP, _TINY = np.float32(0), np.float32(ROW_TOP), np.float32(1e-30)
 _FIRST = np.int64(0)
 _NOTHING = np.float32(-0.0)  # fma(x, y, -0) is x * y, also where that is -0
@@ -126,9 +125,9 @@ def _take_row(x: F32, r: int, count: int, k: int, to: int) -> Any:
         v0, v1 = to_i32(mul(load_f32(x, i), inverse)), to_i32(mul(load_f32(x, i + TILE), inverse))
         v2, v3 = to_i32(mul(load_f32(x, i + 2 * TILE), inverse)), to_i32(mul(load_f32(x, i + 3 * TILE), inverse))
         if digits:
-            _DIGIT_ROW(to + q * step, v0, v1, v2, v3)
+            store_digits(to + q * step, v0, v1, v2, v3)
         else:
-            _PAIR_ROW(to + q * step, v0, v1, v2, v3)
+            store_pairs(to + q * step, v0, v1, v2, v3)
     return top / _TOP + (top - top)
 
 

@@ -6,15 +6,30 @@ from the second cache into the first, and the rows' next part from memory into t
 once for each panel.
 """
 
+from typing import Any
+
 import numpy as np
 
-from engine.codegen import CHUNK, Finish, Products, amx_group, digits
+from engine.codegen import (
+    ALL,
+    ALL_ADD,
+    BEGIN,
+    CHUNK,
+    CONTINUE,
+    END,
+    END_ADD,
+    NOTHING,
+    Finish,
+    Products,
+    amx_group,
+    digits,
+)
 from engine.kernels.compiled import kernel
 from engine.kernels.matmul.arena import BIAS, BLOCK, FLOATS, GROUP, QUANTS_AT, STEP, K
 from engine.kernels.matmul.arguments import Matrices, Scratch, Target
-from engine.kernels.matmul.linear import SUMS_APART, address, flush, group_kind, no_finish
+from engine.kernels.matmul.linear import ADD
 from engine.kernels.places import place
-from engine.simd import I64, LANES
+from engine.simd import F32, I64, LANES
 
 PANEL, WIDEST = 1 << 20, 8
 """Bytes of digits that stay in the second cache, half of it; blocks of columns, whose totals stay there too."""
@@ -27,7 +42,9 @@ _TILE, _PAIR = 1024, 4 * LANES * BLOCK  # bytes of a tile, and of the totals of 
 _ROWS_PART = _ROW_BYTES * LANES * _PART  # bytes of 16 rows of a part, which lie together
 
 _digits = digits()
-_group_of_4, _group_of_2, _group_of_1 = (amx_group(steps, 4) for steps in (4, 2, 1))
+_SUMS_APART = 4096 + 1024
+"""Bytes from four tiles of sums to the next four: pages apart they would be mistaken for each other."""
+_group_of_4, _group_of_2, _group_of_1, _group_of_0 = (amx_group(steps, 4) for steps in (4, 2, 1, 0))
 
 
 @kernel
@@ -42,7 +59,7 @@ def columns(
     _unpack(panel, first, blocks, matrices, facts)
     totals = np.int64(scratch.totals[thread].ctypes.data)
     new, share = np.int64(scratch.sums[thread].ctypes.data), _ROWS_PART // blocks
-    old, then = new + SUMS_APART, no_finish()
+    old, then = new + _SUMS_APART, _no_finish()
     before = then
     for i in range(0, count, _TOGETHER):
         for p in range(0, steps, _PART):
@@ -60,7 +77,7 @@ def columns(
                         new, old, before = old, new, then
                         total = totals + _PAIR * ((r - i) // LANES * blocks + j)
                         then = _finish(r, first + j, p + q, total, matrices, facts, target, scratch)
-    flush(new, old, before, then)
+    _flush(new, old, before, then)
 
 
 @kernel
@@ -85,10 +102,41 @@ def _finish(
     steps, group = facts[K] // CHUNK, facts[GROUP] // CHUNK
     factors = facts[FLOATS] + (j * ((steps + group - 1) // group) + q // group) * BLOCK
     return Finish(
-        group_kind(q == 0, q + group >= steps, target.mode), address(matrices.floats, factors),
-        np.int64(total), address(scratch.scales, r), np.int64(0), address(matrices.floats, facts[BIAS] + j * BLOCK),
-        address(target.out, place(r, target.column + j * BLOCK, target.width)),
+        _kind(q == 0, q + group >= steps, target.mode), _address(matrices.floats, factors), np.int64(total),
+        _address(scratch.scales, r), _address(matrices.floats, facts[BIAS] + j * BLOCK),
+        _address(target.out, place(r, target.column + j * BLOCK, target.width)),
     )  # fmt: skip
+
+
+@kernel
+def _address(values: F32, i: int) -> Any:
+    """The address of a value."""
+    return np.int64(values.ctypes.data) + 4 * i
+
+
+@kernel
+def _kind(begins: bool, ends: bool, mode: int) -> Any:
+    """The way in which `amx_group` finishes the sums of a group."""
+    if not ends:
+        return np.int64(BEGIN if begins else CONTINUE)
+    if mode == ADD:
+        return np.int64(ALL_ADD if begins else END_ADD)
+    return np.int64(ALL if begins else END)
+
+
+@kernel
+def _no_finish() -> Finish:
+    """The rest of the work of no group."""
+    none = np.int64(0)
+    return Finish(np.int64(NOTHING), none, none, none, none, none)
+
+
+@kernel
+def _flush(new: int, old: int, before: Finish, then: Finish) -> None:
+    """Finish the last two groups: the sums of one wait at `old`, those of the other in the tiles."""
+    none = np.int64(0)
+    _group_of_0(Products(none, none, none, none, none, np.int64(new)), old, before)
+    _group_of_0(Products(none, none, none, none, none, np.int64(old)), new, then)
 
 
 @kernel

@@ -1,43 +1,44 @@
-"""Matrices in the layout that linear maps read: integers with a scale for each row and group, or float32."""
+"""Matrices in the layout that products of encoders read: integers with scales, or float32."""
 
 import numpy as np
 
-from engine.codegen import (
-    CHUNK,
-    SMALL_TOP,
-)
-from engine.kernels.matmul.linear import ISA
+from engine.codegen import SMALL_TOP
+from engine.codegen.group_tile import HALF
+from engine.kernels.matmul.grouped import LAYOUT
 from engine.kernels.matmul.linear_float import FLOAT_COLUMNS
-from engine.simd import (
-    F32,
-    I8,
-    I32,
-    LANES,
-)
+from engine.simd import F32, I8, I32, LANES
 
 
-def pack(values: F32, group: int) -> tuple[I8, F32]:
-    """The execution layout of weights (n, k), n a multiple of 32 and k of CHUNK: operand bytes, and a scale for each
-    group of k and each column, float32 [groups * n]. Groups are of at most LONGEST."""
-    groups = [to_integers(values[:, k : k + group]) for k in range(0, values.shape[1], group)]
-    numbers, scales = np.concatenate([q for q, _ in groups], axis=1), np.concatenate([d for _, d in groups])
+def pack(values: F32) -> tuple[I8, F32]:
+    """The execution layout (`codegen/group_tile.py`) of weights (n, k), n and k multiples of 64: operand bytes, and for
+    each 16 columns their scales, float32 [k / 32][16]. Where operands are bytes, the int32 that sums begin with lie
+    behind these, as they are."""
+    numbers, scales = to_integers(values)
     n, k = numbers.shape
-    chunks = numbers.reshape(n // LANES, LANES, k // CHUNK, CHUNK)
-    if ISA == "amx":
-        order = chunks.reshape(*chunks.shape[:3], LANES, 4).transpose(0, 2, 3, 1, 4)
-        return np.ascontiguousarray(order.astype(np.int8)).reshape(-1), scales
-    order = chunks.reshape(*chunks.shape[:3], 2, 2, LANES).transpose(0, 2, 3, 5, 1, 4)
-    return np.ascontiguousarray(order.astype(np.int16)).reshape(-1).view(np.int8), scales
+
+    def by_columns(x: F32 | I32) -> F32:
+        return np.ascontiguousarray(x.reshape(n // LANES, LANES, -1).transpose(0, 2, 1)).view(np.float32)
+
+    if LAYOUT == "bytes":
+        starts = -128 * numbers.reshape(n, -1, HALF).sum(2, dtype=np.int32)
+        factors = np.concatenate([by_columns(scales), by_columns(starts)], axis=1)
+        together, kind = 4, "i1"
+    else:
+        factors, together, kind = by_columns(scales), 2, "i2"
+    order = numbers.reshape(n // LANES, LANES, k // together, together).transpose(0, 2, 1, 3)
+    return np.ascontiguousarray(order.astype(kind)).reshape(-1).view(np.int8), factors.reshape(-1)
+
+
+_LEAST = np.float32(1e-37)  # scales hardly have digits any more below it, and integers would leave their bounds
 
 
 def to_integers(values: F32) -> tuple[I32, F32]:
-    """Weights (n, k) as integers within SMALL_TOP and a scale for each of the n."""
-    scales = (np.abs(values).max(1, initial=0) / np.float32(SMALL_TOP)).astype(np.float32)
-    return np.rint(values / _unit(scales)).astype(np.int32), scales
-
-
-def _unit(scales: F32) -> F32:
-    return np.where(scales > 0, scales, np.float32(1))[:, None]
+    """Weights (n, k) as integers within SMALL_TOP, and a scale for each of the n and each HALF of k."""
+    parts = values.reshape(values.shape[0], -1, HALF)
+    scales = (np.abs(parts).max(2) / np.float32(SMALL_TOP)).astype(np.float32)
+    scales = np.where(scales > _LEAST, scales, np.float32(0))
+    unit = np.where(scales > 0, scales, np.float32(1))[:, :, None]
+    return np.rint(parts / unit).astype(np.int32).reshape(values.shape), scales
 
 
 def pack_float(values: F32) -> F32:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import engine
 from engine import codegen
-from engine.codegen import CHUNK, ROW_TOP, SMALL_TOP, TOP
+from engine.codegen import CHUNK, SMALL_TOP, TOP
 from engine.simd import JIT
 from tests.engine.isas import need
 
@@ -23,16 +23,6 @@ def amx() -> None:
     need("amx")
     if engine.isa() != "amx" or not JIT:
         pytest.skip("kernels are compiled for another instruction set here")
-
-
-def natural_rows(x: Numbers) -> NDArray[Any]:
-    """[16, 64 * chunks] -> [chunks, 16, 64], in order of k."""
-    return x.reshape(16, -1, CHUNK).transpose(1, 0, 2)
-
-
-def natural_columns(x: Numbers) -> NDArray[Any]:
-    """[64 * chunks, n] -> [n / 16, chunks, 16, 64], four of k side by side."""
-    return x.reshape(-1, 16, 4, x.shape[1] // 16, 16).transpose(3, 0, 1, 4, 2).reshape(x.shape[1] // 16, -1, 16, CHUNK)
 
 
 def rows(x: Numbers) -> NDArray[Any]:
@@ -81,16 +71,6 @@ def sums(found: NDArray[np.int32], planes: int) -> Numbers:
 
 
 @njit
-def _narrow(a: Any, w: Any, chunks: int, out: Any) -> None:
-    codegen.start_tiles()
-    codegen.clear_tiles()
-    for q in range(chunks):
-        codegen.multiply_narrow(a.ctypes.data + 2048 * q, w.ctypes.data + 1024 * q, w.ctypes.data + 1024 * (chunks + q))
-    codegen.keep_four(out.ctypes.data)
-    codegen.stop_tiles()
-
-
-@njit
 def _wide(a: Any, w: Any, chunks: int, out: Any) -> None:
     codegen.start_tiles()
     codegen.clear_tiles()
@@ -108,15 +88,6 @@ def _small(a: Any, w: Any, chunks: int, out: Any) -> None:
         codegen.multiply_small(a.ctypes.data + 1024 * q, w.ctypes.data + 1024 * q, 1024 * chunks)
     codegen.keep_four(out.ctypes.data)
     codegen.stop_tiles()
-
-
-@pytest.mark.parametrize("chunks", [1, 2, 3, 6, 24])
-def test_narrow(chunks: int) -> None:
-    for a, w in cases(ROW_TOP, SMALL_TOP if chunks <= 6 else 40, CHUNK * chunks, 32):
-        out = np.full(4 * 256 + 16, EVERYWHERE, np.int32)
-        _narrow(low_unsigned(natural_rows(a)), np.ascontiguousarray(natural_columns(w)).astype(np.int8), chunks, out)
-        assert np.array_equal(sums(out[:1024], 2), a @ w)
-        assert (out[1024:] == EVERYWHERE).all()
 
 
 @pytest.mark.parametrize("chunks", [1, 2, 3, 6, 24])

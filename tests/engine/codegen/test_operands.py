@@ -8,7 +8,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 import engine
-from engine.codegen import CHUNK, ROW_TOP, SMALL_TOP, TOP, operands
+from engine.codegen import ROW_TOP, SMALL_TOP, TOP, store_digits, store_pairs
 from engine.codegen.amx_operands import SMALL, store_columns, store_small_row, store_weights
 from engine.codegen.operands import CODED
 from engine.simd import JIT, LANES, load_f32, load_i32, store_i32, to_i32
@@ -17,14 +17,11 @@ from tests.engine.isas import need
 RANDOM = np.random.default_rng(6)
 
 
-def in_use(kind: str) -> str:
-    """An instruction set of this process whose operands are of this kind."""
-    if kind == "pairs":
-        return "portable"
+def need_tiles() -> None:
+    """Skip the test where kernels are not compiled for AMX."""
     need("amx")
     if engine.isa() != "amx" or not JIT:
         pytest.skip("kernels are compiled for another instruction set here")
-    return "amx"
 
 
 def stored(store: Any, vectors: NDArray[Any], size: int) -> NDArray[np.int8]:
@@ -57,22 +54,20 @@ def numbers(top: int) -> list[NDArray[Any]]:
 
 
 def test_pairs() -> None:
-    found = operands(in_use("pairs"))
     for v in numbers(ROW_TOP):
         expected = [interleaved(v[0], v[1]), interleaved(v[2], v[3])]
-        row = stored(found.store_row, v, 192)
+        row = stored(store_pairs, v, 192)
         assert np.array_equal(row[:128], np.concatenate(expected))
         assert (row[128:] == -1).all()
 
 
 def test_digits() -> None:
-    found = operands(in_use("digits"))
+    need_tiles()
     for v in numbers(ROW_TOP):
-        for store, order in ((found.store_row, range(CHUNK)), (found.store_int8_row, CODED)):
-            row, x = stored(store, v, 2048), v.reshape(-1)[order]
-            assert np.array_equal(row[:64], x >> 8)
-            assert np.array_equal(row[1024:1088].view(np.uint8), x & 255)
-            assert (np.delete(row, np.r_[:64, 1024:1088]) == -1).all()
+        row, x = stored(store_digits, v, 2048), v.reshape(-1)[CODED]
+        assert np.array_equal(row[:64], x >> 8)
+        assert np.array_equal(row[1024:1088].view(np.uint8), x & 255)
+        assert (np.delete(row, np.r_[:64, 1024:1088]) == -1).all()
     for v in numbers(TOP):
         columns, x = stored(store_columns, v, 2048).astype(int), by_fours(v)
         assert np.array_equal(256 * columns[:64] + columns[1024:1088], x)
@@ -83,24 +78,8 @@ def test_digits() -> None:
         assert (row[64:] == -1).all()
 
 
-def test_half_a_chunk_is_stored_vector_by_vector() -> None:
-    store = operands(in_use("pairs")).store_part
-
-    @njit
-    def run(v: Any, out: Any, odd: bool) -> None:
-        store(out.ctypes.data, load_i32(v, 0), odd)
-
-    for v in numbers(ROW_TOP):
-        out = np.full(128, -1, np.int8)
-        run(v[0].astype(np.int32), out, False)
-        assert np.array_equal(out[:64].view(np.int16)[::2], v[0])
-        run(v[1].astype(np.int32), out, True)
-        assert np.array_equal(out[:64], interleaved(v[0], v[1]))
-        assert (out[64:] == -1).all()
-
-
 def test_weights_are_low_halves_and_are_added_up() -> None:
-    in_use("digits")
+    need_tiles()
 
     @njit
     def run(v: Any, out: Any, share: Any) -> None:
@@ -118,17 +97,12 @@ def test_weights_are_low_halves_and_are_added_up() -> None:
         assert (np.delete(out, np.r_[:64, 1024:1088]) == -1).all()
 
 
-@pytest.mark.parametrize("isa", ["amx", "avx512_vnni", "avx2", "portable"])
-def test_rows_do_not_overlap(isa: str) -> None:
-    found = operands(isa)
-    for layout, planes in ((found.wide, 2 if isa == "amx" else 1), (SMALL, 1)):
-        size = layout.row // planes  # bytes of a plane of a row's chunk
-        for chunks in (1, 3):
-            taken = np.zeros(32 * chunks * layout.row, int)
-            for r in range(32):
-                group = r // layout.group * layout.group * chunks * layout.row
-                for q in range(chunks):
-                    at = group + r % layout.group * layout.step + q * layout.chunk
-                    for plane in range(planes):
-                        taken[at + 1024 * plane : at + 1024 * plane + size] += 1
-            assert (taken == 1).all()
+def test_rows_do_not_overlap() -> None:
+    for chunks in (1, 3):
+        taken = np.zeros(32 * chunks * SMALL.row, int)
+        for r in range(32):
+            group = r // SMALL.group * SMALL.group * chunks * SMALL.row
+            for q in range(chunks):
+                at = group + r % SMALL.group * SMALL.step + q * SMALL.chunk
+                taken[at : at + SMALL.row] += 1
+        assert (taken == 1).all()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import engine
 from engine.codegen import start_tiles, stop_tiles
-from engine.codegen.peak import PeakLoop, _meaning, peak_loop
+from engine.codegen.peak import PeakLoop, meaning, peak_loop
 from engine.cpu import ISAS
 from engine.simd import JIT
 from tests.engine.isas import need
@@ -21,7 +21,7 @@ def data(loop: PeakLoop) -> NDArray[np.int8]:
 
 @pytest.mark.parametrize("isa", ["avx512_vnni", "avx2", "portable"])
 @pytest.mark.parametrize("turns", [1, 2, 7])
-def test_pairs(isa: str, turns: int) -> None:
+def test_vectors(isa: str, turns: int) -> None:
     need(isa)
     if list(ISAS).index(isa) < list(ISAS).index(engine.isa()):
         pytest.skip(f"kernels are compiled for {engine.isa()} here")
@@ -29,8 +29,10 @@ def test_pairs(isa: str, turns: int) -> None:
     run: Any = loop.run
     found, expected = data(loop), data(loop)
     njit(lambda address, turns: run(address, turns))(found.ctypes.data, turns)
-    _meaning(loop.multiply_adds // 32)(expected.ctypes.data, turns)
+    meaning(isa)(expected.ctypes.data, turns)
     assert (found == expected).all()
+    sums = loop.room // 64 - 1
+    assert loop.multiply_adds == sums * (64 if isa == "avx512_vnni" and JIT else 32)  # of bytes, or of int16
 
 
 @pytest.mark.parametrize("turns", [1, 3])

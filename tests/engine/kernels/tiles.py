@@ -1,12 +1,9 @@
-"""Matrices as the kernels have them, and back: activations in tiles, left operands in the order of the instructions."""
+"""Activations in tiles, as the kernels have them, and back; and copies beside which nothing may be written."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from engine.codegen import CHUNK
-from engine.kernels.matmul.linear import ISA, OPERANDS
 
 
 def to_tiles(x: NDArray[Any], fill: float = np.nan) -> NDArray[np.float32]:
@@ -19,23 +16,6 @@ def to_tiles(x: NDArray[Any], fill: float = np.nan) -> NDArray[np.float32]:
 def from_tiles(flat: NDArray[Any], n: int) -> NDArray[np.float32]:
     """Flat tiles -> [tokens, n], a multiple of 16 of them."""
     return flat.reshape(-1, n // 16, 16, 16).transpose(0, 2, 1, 3).reshape(-1, n)
-
-
-def left_bytes(rows: int, k: int) -> int:
-    """Bytes of a left operand of wide numbers."""
-    return -(-rows // OPERANDS.wide.group) * OPERANDS.wide.group * (k // CHUNK) * OPERANDS.wide.row
-
-
-def from_left(operand: NDArray[np.int8], rows: int, k: int) -> NDArray[np.int64]:
-    """The wide numbers [rows, k] of a left operand."""
-    whole = left_bytes(rows, k) // OPERANDS.wide.row // (k // CHUNK)
-    chunks, used = k // CHUNK, operand[: left_bytes(rows, k)]
-    if ISA == "amx":
-        high, low = used.reshape(whole // 16, chunks, 2, 16, CHUNK).transpose(2, 0, 3, 1, 4)
-        found = 256 * high.astype(np.int64) + low.view(np.uint8)
-    else:
-        found = used.view(np.int16).astype(np.int64).reshape(whole, chunks, 2, 16, 2).transpose(0, 1, 2, 4, 3)
-    return found.reshape(whole, k)[:rows]
 
 
 def near(*arrays: NDArray[Any]) -> list[NDArray[Any]]:

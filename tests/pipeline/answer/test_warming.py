@@ -53,21 +53,23 @@ def run(program: str, cache: Path, *arguments: Path) -> list[str]:
 
 
 @pytest.mark.skipif(engine.threads() < 2, reason="with one CPU models are made ready one after another")
-def test_other_kinds_of_models_are_made_ready_meanwhile(tmp_path: Path, tiny_model: Path, tiny_decoder: Path) -> None:
-    told = run(PROGRAM, tmp_path / "cache", tmp_path / "site", tiny_model, tiny_decoder, tiny_decoder)
+def test_other_kinds_of_models_are_made_ready_meanwhile(
+    tmp_path: Path, tiny_exact_model: Path, tiny_decoder: Path
+) -> None:
+    told = run(PROGRAM, tmp_path / "cache", tmp_path / "site", tiny_exact_model, tiny_decoder, tiny_decoder)
     waits = f"compiling kernels for {engine.isa()}, once per machine: they are being compiled since the first job began"
     assert told == ["1", waits, "('decoder', True)", "0"]
 
 
 @pytest.mark.skipif(engine.threads() < 2, reason="with one CPU models are made ready one after another")
-def test_a_run_that_is_stopped_does_not_wait(tmp_path: Path, tiny_model: Path, tiny_decoder: Path) -> None:
-    told = run(STOPS, tmp_path / "cache", tmp_path / "site", tiny_model, tiny_decoder)
+def test_a_run_that_is_stopped_does_not_wait(tmp_path: Path, tiny_exact_model: Path, tiny_decoder: Path) -> None:
+    told = run(STOPS, tmp_path / "cache", tmp_path / "site", tiny_exact_model, tiny_decoder)
     assert told[-1] == "True"
 
 
-def test_a_model_that_is_none_is_left_to_its_own_run(tmp_path: Path, tiny_model: Path) -> None:
+def test_a_model_that_is_none_is_left_to_its_own_run(tmp_path: Path, tiny_exact_model: Path) -> None:
     (bad := tmp_path / "bad.gguf").write_bytes(b"no model")
     told = run(
-        PROGRAM.partition("    warming.wait_for")[0], tmp_path / "cache", tmp_path / "site", tiny_model, bad, bad
+        PROGRAM.partition("    warming.wait_for")[0], tmp_path / "cache", tmp_path / "site", tiny_exact_model, bad, bad
     )
     assert told == ["0"]

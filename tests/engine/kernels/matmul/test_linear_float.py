@@ -1,5 +1,7 @@
 """`linear_float` over whole matrices against numpy, exact, for every number of rows around the height of a tile."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numba import njit
@@ -10,10 +12,22 @@ from engine.kernels.matmul import linear_float, packing
 from engine.kernels.matmul.arguments import Target
 from engine.kernels.matmul.linear import ADD, GELU, PLAIN, SUMS
 from engine.kernels.matmul.linear_float import FLOAT_ROWS
-from tests.engine.kernels.matmul.test_linear import apply
+from engine.simd import load_f32, store_f32
 from tests.engine.kernels.tiles import from_tiles, to_tiles
 
 Floats = NDArray[np.float32]
+
+
+@njit
+def _apply(function: Any, x: Floats, out: Floats) -> None:
+    for i in range(0, x.size, 16):
+        store_f32(out, i, function(load_f32(x, i)))
+
+
+def apply(function: Any, x: Floats) -> Floats:
+    out = np.zeros(x.shape, np.float32)
+    _apply(function, np.ascontiguousarray(x).reshape(-1), out.reshape(-1))
+    return out
 
 
 @njit

@@ -1,0 +1,158 @@
+"""Matrix products of encoders: rows of activations in groups of 64 values, weights in groups of 32.
+
+`quantize` makes a left operand of rows: integers of one digit, within 127, or of two, within 32767, with a scale for
+each row and group. `multiply` makes rows of them and of a matrix, and `multiply_gelu` the next left operand, through
+GELU: 64 columns are a group of it. The definition is in `codegen/group_tile.py`; the instruction set decides how a
+product is made, never what comes out.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.codegen import starting
+from engine.codegen.group_amx import SCRATCH, group_amx
+from engine.codegen.group_rows import FOUR, group_rows
+from engine.codegen.group_tile import BYTES, GELU, GROUP, HALF, LINES, group_tile
+from engine.kernels.compiled import inlined, kernel
+from engine.kernels.matmul.arguments import Target
+from engine.kernels.matmul.linear import ISA, VECTORS_ISA
+from engine.kernels.places import TILE, place
+from engine.simd import F32, I8, LANES, Integer
+
+LAYOUT = "bytes" if ISA in BYTES else "pairs"
+"""How packed weights lie: the same for all instruction sets whose operands are alike."""
+TILES = {"avx512_vnni": ((5, 4, 3, 2, 1), 2), "avx2": ((3, 2, 1), 1), "portable": ((3, 2, 1), 1)}
+"""Rows that one tile may have, and its vectors of 16 columns, as the registers just hold them. (AMX has its own.)"""
+SIZES, COLUMNS = TILES[VECTORS_ISA]
+ROWS = LANES if ISA == "amx" else SIZES[0]
+TOTALS = SCRATCH // 4 if ISA == "amx" else 0
+"""float32 that tiles need for their sums."""
+_TOGETHER = ROWS if ROWS % FOUR == 0 else ROWS * FOUR  # whose GELU is taken: whole tiles, and whole fours
+BETWEEN = 2 * LANES
+"""Rows between a product and the operand that is made of it: whole tiles, and whole fours."""
+_BYTES = LAYOUT == "bytes"
+_WIDTH = COLUMNS * LANES
+_WEIGHT = 1 if _BYTES else 2  # bytes
+_STARTS = 2 if _BYTES else 1  # arrays of 4 bytes for each half of a group and column
+
+_one, _two = (group_amx(n) if ISA == "amx" else group_tile(SIZES, COLUMNS, n, VECTORS_ISA) for n in (1, 2))
+_rows_of_one, _rows_of_two = group_rows(1, ISA), group_rows(2, ISA)
+_start, _back = starting(LANES, HALF), starting(LANES, 64)
+
+
+class Operand(NamedTuple):
+    """A left operand: `rows` rows of k values, of one digit or two, and a scale for each row and group. Rows up to the
+    next multiple of 16 are readable."""
+
+    quants: I8
+    scales: F32
+    rows: Integer
+    k: Integer
+    digits: Integer
+
+
+class Layer(NamedTuple):
+    """One of the equal matrices of a stack: weights and scales as `packing.pack` gives them, the bias; which matrix,
+    and its number of columns, a multiple of 64."""
+
+    quants: I8
+    scales: F32
+    bias: F32
+    number: Integer
+    n: Integer
+
+
+@kernel
+def row_bytes(k: int, digits: int) -> int:
+    """Bytes of a row of a left operand."""
+    return k * digits if _BYTES else k * 2
+
+
+@kernel
+def quantize(x: F32, first: int, factors: F32, to: Operand) -> None:
+    """Rows first.. of x [tokens, k], each value times the factor of its place, as a left operand; first is a multiple
+    of 16."""
+    for r in range(0, to.rows, FOUR):
+        for g in range(to.k // GROUP):
+            _take(x, place(first + r, g * GROUP, to.k), factors, g * GROUP, r, g, to)
+
+
+@inlined
+def _take(x: F32, at: int, factors: F32, factors_at: int, r: int, g: int, to: Operand) -> None:
+    """Group g of the rows r..r + 3 of a left operand, from the values from x[at] on."""
+    step = row_bytes(to.k, to.digits)
+    values, multiplied = np.int64(x.ctypes.data) + 4 * at, np.int64(factors.ctypes.data) + 4 * factors_at
+    out = np.int64(to.quants.ctypes.data) + r * step + g * (GROUP if _BYTES else 2 * GROUP)
+    groups = to.k // GROUP
+    scale = np.int64(to.scales.ctypes.data) + 4 * (r * groups + g)
+    if to.digits == 1:
+        _rows_of_one(values, multiplied, out, step, to.k, scale, 4 * groups)
+    else:
+        _rows_of_two(values, multiplied, out, step, to.k, scale, 4 * groups)
+
+
+@kernel
+def multiply(left: Operand, layer: Layer, target: Target, first: int, totals: F32) -> None:
+    """Rows first.. of the target = left @ weights + bias, stored or added, as its mode says."""
+    _begin()
+    for j in range(0, layer.n, _WIDTH):
+        for i in range(0, left.rows, ROWS):
+            _tile(left, layer, i, j, target, first + i, target.column + j, totals)
+    _end()
+
+
+@kernel
+def multiply_gelu(left: Operand, layer: Layer, out: Operand, between: F32, ones: F32, totals: F32) -> None:
+    """out = gelu(left @ weights + bias) as a left operand; `between` has room for BETWEEN rows of 64 values, and `ones`
+    are 64 of them."""
+    target = Target(between, np.int64(GROUP), np.int64(0), np.int64(GELU))
+    _begin()
+    for j in range(0, layer.n, GROUP):
+        for i in range(0, left.rows, _TOGETHER):
+            some = min(_TOGETHER, left.rows - i)
+            for c in range(0, GROUP, _WIDTH):
+                for r in range(0, some, ROWS):
+                    _tile(left, layer, i + r, j + c, target, r, c, totals)
+            for r in range(0, some, FOUR):
+                _take(between, place(r, 0, GROUP), ones, 0, i + r, j // GROUP, out)
+    _end()
+
+
+@kernel
+def _begin() -> None:
+    """Tiles of half a group, before the first product."""
+    if ISA == "amx":
+        _start()
+
+
+@kernel
+def _end() -> None:
+    """Whole tiles again, after the last product."""
+    if ISA == "amx":
+        _back()
+
+
+@inlined
+def _tile(left: Operand, layer: Layer, i: int, j: int, target: Target, row: int, column: int, totals: F32) -> None:
+    """The rows from i on and the columns from j on, as the rows from `row` on and the columns from `column` on of the
+    target."""
+    k, groups, rows = left.k, left.k // GROUP, min(ROWS, left.rows - i)
+    step, panel = row_bytes(k, left.digits), LANES * k * _WEIGHT
+    of_columns = 4 * LANES * 2 * groups * _STARTS  # bytes of the scales of 16 columns
+    number = layer.number * (layer.n // LANES) + j // LANES
+    a, s = np.int64(left.quants.ctypes.data) + i * step, np.int64(left.scales.ctypes.data) + 4 * i * groups
+    w, d = np.int64(layer.quants.ctypes.data) + number * panel, np.int64(layer.scales.ctypes.data) + number * of_columns
+    bias = np.int64(layer.bias.ctypes.data) + 4 * LANES * number
+    out = np.int64(target.out.ctypes.data) + 4 * place(row, column, target.width)
+    scratch = np.int64(totals.ctypes.data)
+    cross, jump = LANES - row % LANES, 4 * LANES * (target.width - LANES)
+    mode, ahead = target.mode, w + COLUMNS * panel + 4 * LANES * 2 * groups * LINES * (i // ROWS)
+    if left.digits == 1:
+        _one(
+            rows, a, step, k, s, 4 * groups, w, panel, d, bias, groups, out, 4 * TILE, cross, jump, mode, scratch, ahead
+        )
+    else:
+        _two(
+            rows, a, step, k, s, 4 * groups, w, panel, d, bias, groups, out, 4 * TILE, cross, jump, mode, scratch, ahead
+        )

@@ -1,0 +1,80 @@
+"""Products of encoders as they are defined, in plain numpy: float32 where one operation follows another, whole numbers
+where sums are exact. And what goes in, as the instructions take it."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.reference.whole_numbers import fma
+
+Floats = NDArray[np.float32]
+Numbers = NDArray[np.int64]
+GROUP, HALF = 64, 32
+TOPS = {1: 127, 2: 32767}
+TINY = np.float32(1e-30)
+
+
+def rows_of(x: Floats, digits: int) -> tuple[Numbers, Floats]:
+    """Rows [m, k] as whole numbers of so many digits, and the scales of their groups [m, k / 64]."""
+    groups, top = x.reshape(len(x), -1, GROUP), np.float32(TOPS[digits])
+    greatest = np.abs(groups).max(2)
+    inverse = np.divide(top, greatest, out=np.zeros_like(greatest), where=greatest > TINY)
+    return np.rint(groups * inverse[:, :, None]).astype(np.int64).reshape(x.shape), greatest / top
+
+
+def columns_of(values: Floats) -> tuple[Numbers, Floats]:
+    """Weights [n, k] as whole numbers, and the scales of their halves of groups [n, k / 32]."""
+    halves = values.reshape(len(values), -1, HALF)
+    scales = np.abs(halves).max(2) / np.float32(127)
+    scales = np.where(scales > np.float32(1e-37), scales, np.float32(0))
+    unit = np.where(scales > 0, scales, np.float32(1))
+    return np.rint(halves / unit[:, :, None]).astype(np.int64).reshape(values.shape), scales
+
+
+def product(x: Numbers, s: Floats, w: Numbers, d: Floats, bias: Floats) -> Floats:
+    """The rows x with scales s times the columns w with scales d, float32 [m, n]."""
+    sums = np.einsum("mgk,ngk->mng", x.reshape(len(x), -1, HALF), w.reshape(len(w), -1, HALF))
+    assert np.abs(sums).max() < 2**31
+    whole, y = sums.astype(np.float32), np.tile(bias, (len(x), 1))
+    for g in range(s.shape[1]):
+        first, second = 2 * g, 2 * g + 1
+        part = fma(whole[:, :, second], d[:, second], whole[:, :, first] * d[:, first])
+        y = fma(part, s[:, g : g + 1], y)
+    return y
+
+
+def row_bytes(x: Numbers, digits: int, layout: str) -> NDArray[np.int8]:
+    """Rows as a left operand: each row's digits without sign, plane after plane, or int16."""
+    if layout == "pairs":
+        return np.ascontiguousarray(x.astype(np.int16)).view(np.int8).reshape(-1)
+    planes = [x + 128] if digits == 1 else [(x >> 8) + 128, x & 255]
+    return np.stack(planes, 1).astype(np.uint8).view(np.int8).reshape(-1)
+
+
+def numbers_of(operand: NDArray[np.int8], rows: int, k: int, digits: int, layout: str) -> Numbers:
+    """The whole numbers [rows, k] of a left operand."""
+    if layout == "pairs":
+        return operand[: 2 * rows * k].view(np.int16).astype(np.int64).reshape(rows, k)
+    planes = operand[: digits * rows * k].view(np.uint8).astype(np.int64).reshape(rows, digits, k)
+    high = planes[:, 0] - 128
+    return high if digits == 1 else 256 * high + planes[:, 1]
+
+
+def column_bytes(w: Numbers, layout: str) -> NDArray[np.int8]:
+    """Columns as a right operand: of 16 columns four int8 or two int16 of each side by side."""
+    together, kind = (2, np.int16) if layout == "pairs" else (4, np.int8)
+    order = w.reshape(len(w) // 16, 16, -1, together).transpose(0, 2, 1, 3)
+    return np.ascontiguousarray(order.astype(kind)).reshape(-1).view(np.int8)
+
+
+def column_scales(w: Numbers, d: Floats, layout: str) -> Floats:
+    """The scales of each 16 columns, and where digits have no sign what sums begin with, as int32."""
+
+    def by_columns(x: NDArray[Any]) -> Floats:
+        return np.ascontiguousarray(x.reshape(len(w) // 16, 16, -1).transpose(0, 2, 1)).view(np.float32)
+
+    if layout == "pairs":
+        return by_columns(d).reshape(-1)
+    starts = -128 * w.reshape(len(w), -1, HALF).sum(2)
+    return np.concatenate([by_columns(d), by_columns(starts.astype(np.int32))], 1).reshape(-1)
