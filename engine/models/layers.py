@@ -83,7 +83,6 @@ class LinearScratch(NamedTuple):
     operand: I8
     operand_scales: F32
     between: F32
-    ones: F32
 
 
 class AttentionScratch(NamedTuple):
@@ -140,7 +139,6 @@ def linear_scratch(tokens: int, values: int, rows: int, d_ff: int, *, floats: bo
         aligned(2 * most, np.int8), aligned(most // GROUP, np.float32), aligned(most if floats else 0, np.float32),
         aligned(max(2 * SUMS, grouped.TOTALS), np.float32), aligned(2 * rows * d_ff, np.int8),
         aligned(rows * d_ff // GROUP, np.float32), aligned(grouped.BETWEEN * GROUP, np.float32),
-        np.ones(GROUP, np.float32),
     )  # fmt: skip
 
 
@@ -214,7 +212,8 @@ def expand(source: Rows, hidden: Rows, count: int, stacks: Stacks, layer: int, s
     else:
         _take(source, count, up, layer, scratch)
         left, out = _left(count, source.width, up, scratch), _inner(count, hidden.width, stacks, scratch)
-        multiply_gelu(left, _matrix(up, layer), out, scratch.between, scratch.ones, scratch.totals)
+        factors = stacks.down.inverses[layer * hidden.width :]
+        multiply_gelu(left, _matrix(up, layer), out, scratch.between, factors, scratch.totals)
 
 
 @kernel

@@ -103,9 +103,9 @@ def multiply(left: Operand, layer: Layer, target: Target, first: int, totals: F3
 
 
 @kernel
-def multiply_gelu(left: Operand, layer: Layer, out: Operand, between: F32, ones: F32, totals: F32) -> None:
-    """out = gelu(left @ weights + bias) as a left operand; `between` has room for BETWEEN rows of 64 values, and `ones`
-    are 64 of them."""
+def multiply_gelu(left: Operand, layer: Layer, out: Operand, between: F32, factors: F32, totals: F32) -> None:
+    """out = gelu(left @ weights + bias), times the factor of each place, as a left operand; `between` has room for
+    BETWEEN rows of 64 values."""
     target = Target(between, np.int64(GROUP), np.int64(0), np.int64(GELU))
     _begin()
     for j in range(0, layer.n, GROUP):
@@ -115,7 +115,7 @@ def multiply_gelu(left: Operand, layer: Layer, out: Operand, between: F32, ones:
                 for r in range(0, some, ROWS):
                     _tile(left, layer, i + r, j + c, target, r, c, totals)
             for r in range(0, some, FOUR):
-                _take(between, place(r, 0, GROUP), ones, 0, i + r, j // GROUP, out)
+                _take(between, place(r, 0, GROUP), factors, j, i + r, j // GROUP, out)
     _end()
 
 

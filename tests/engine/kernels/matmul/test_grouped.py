@@ -18,7 +18,7 @@ from tests.engine.kernels.groups import Floats, Numbers
 from tests.engine.kernels.tiles import from_tiles, near, to_tiles, untouched
 from tests.reference.whole_numbers import gelu_near
 
-LAYERS, ONES = 2, np.ones(groups.GROUP, np.float32)
+LAYERS = 2
 Operand = tuple[Any, Any]
 
 
@@ -45,7 +45,7 @@ def multiply(
 @njit
 def multiply_gelu(
     left: Operand, m: int, k: int, digits: int, stack: Any, layer: int, n: int, made: Operand, out_digits: int,
-    between: Floats, ones: Floats, totals: Floats,
+    between: Floats, inverses: Floats, totals: Floats,
 ) -> None:  # fmt: skip
     (quants, scales), (weights, factors, bias), (operand, operand_scales) = left, stack, made
     start()
@@ -53,7 +53,7 @@ def multiply_gelu(
         grouped.Layer(weights, factors, bias, layer, n),
         grouped.Operand(operand, operand_scales, m, n, out_digits),
     )
-    grouped.multiply_gelu(grouped.Operand(quants, scales, m, k, digits), matrix, out, between, ones, totals)
+    grouped.multiply_gelu(grouped.Operand(quants, scales, m, k, digits), matrix, out, between, inverses, totals)
     stop()
 
 
@@ -150,7 +150,9 @@ def check(m: int, n: int, k: int, digits: int, first: int = 0) -> None:
         numbers, scales = groups.rows_of(gelu_near(y), 3 - digits)
         quants, behind, found, other = empty(m, n, 3 - digits)
         between, after = near(np.zeros(BETWEEN * groups.GROUP, np.float32))
-        multiply_gelu(left, m, k, digits, stack, layer, n, (quants, found), 3 - digits, between, ONES, totals)
+        multiply_gelu(
+            left, m, k, digits, stack, layer, n, (quants, found), 3 - digits, between, np.ones(n, np.float32), totals
+        )
         assert np.array_equal(groups.numbers_of(quants, m, n, 3 - digits, LAYOUT), numbers)
         assert np.array_equal(found.reshape(-1, n // groups.GROUP)[:m], scales)
         assert all(untouched(each) for each in (behind, other, after, guard))
