@@ -84,9 +84,9 @@ def passes(model: Model, tokens: int) -> list[Work]:
     """The forward pass of one text of so many tokens, and each of its PARTS over all layers."""
     network, random = model._network, np.random.default_rng(0)
     scratch = network.scratch(max(tokens, CHUNK))
-    for values in scratch[:6]:
+    for values in (scratch.x, scratch.qkv, scratch.mixed, scratch.hidden, scratch.halves, scratch.normed):
         values[:] = random.standard_normal(values.size)
-    sums = aligned(scratch[0].size, np.float32)
+    sums = aligned(scratch.x.size, np.float32)
     run = partial(_run_parts, network, tokens, scratch, sums)
     return [_whole(network, tokens)] + [
         Work(name, partial(run, parts), **_cost(network, tokens, parts)) for name, parts in PARTS.items()

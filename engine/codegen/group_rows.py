@@ -13,11 +13,12 @@ import numpy as np
 from llvmlite import ir
 
 from engine.codegen.group_tile import BYTES, GROUP, VECTOR
+from engine.codegen.operands import ROW_TOP, SMALL_TOP
 from engine.simd.address import const, pointer, view
 from engine.simd.arithmetic import emit_largest_of_four, emit_to_i32
 from engine.simd.vector import JIT, LANES, all_i32, f32x16, i32x16, operation_on
 
-TOPS = {1: 127, 2: 32767}
+TOPS = {1: SMALL_TOP, 2: ROW_TOP}
 """The greatest integer of so many digits."""
 FOUR = 4
 """Rows at a time: what takes a whole vector for one row takes the same for four."""

@@ -15,7 +15,7 @@ from engine.generate.model import LanguageModel, Messages, Wording
 from engine.generate.request import Ids, Request
 from engine.gguf import GgufFile, check_whole
 from engine.kernels.announce import announced
-from engine.kernels.matmul.linear import LAYOUT
+from engine.kernels.matmul.linear import DECODER_LAYOUT
 from engine.models import decoders
 from engine.models.stored import Arrays, stored
 from engine.tokenizer import Tokenizer
@@ -35,7 +35,7 @@ def make_decoder(
     kept: list[bool] = []
 
     def keep(make: Callable[[], Arrays]) -> Arrays:
-        arrays, is_kept = stored(file.sha256, f"{LAYOUT}-{CODE}{WIDE * is_widened(file)}", make)
+        arrays, is_kept = stored(file.sha256, f"{DECODER_LAYOUT}-{CODE}{WIDE * is_widened(file)}", make)
         kept.append(is_kept)
         return arrays
 

@@ -6,7 +6,7 @@ from types import ModuleType
 from engine.errors import UnsupportedModel
 from engine.gguf import GgufFile
 from engine.models import bert, modern_bert, nomic_bert
-from engine.models.calibration import digits_of, has_integers, loss_of, seen_by, vectors_of
+from engine.models.calibration import Calibration, calibrated
 from engine.models.calibration_texts import TEXTS
 from engine.models.classifier import Classifier, read_classifier
 from engine.models.head import Head, Kind, read_head
@@ -45,16 +45,8 @@ def load(file: GgufFile, words: Tokenizer, keep: Keep) -> Loaded:
         return network
 
     def whole(make: Callable[[Smoothing], Arrays]) -> Arrays:
-        arrays = make({})
-        if has_integers(network := network_of(arrays)):
-            texts = [ids[: sizes.context] for ids in words.encode_many(TEXTS)]
-            exact, loss = vectors_of(network, 2, head.pooling, texts), loss_of(network, head.pooling, texts)
-            seen = seen_by(network, texts)
-            del arrays, network  # they are made anew, and would be twice in memory
-            arrays = make({"qk": seen.attention, "up": seen.feed_forward})
-            if not loss_of(network_of(arrays), head.pooling, texts, exact) < loss:
-                arrays = make({})
-            arrays |= digits_of(network_of(arrays), head.pooling, texts)
+        ids = [each[: sizes.context] for each in words.encode_many(TEXTS)]
+        arrays = calibrated(make, network_of, Calibration(ids, head.pooling))
         return arrays | (read_classifier(file, head, sizes.d_model) if head.labels else {})
 
     network: Network = module.load(file, sizes, lambda make: keep(lambda: whole(make)))

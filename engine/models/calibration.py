@@ -17,8 +17,9 @@ All of this is exact arithmetic of the engine itself, so what is found is the sa
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,73 +30,76 @@ from engine.models.layers import Seen
 from engine.models.network import Network
 from engine.models.pooling import Pooling
 from engine.models.stored import Arrays
-from engine.models.weights import STACKS
-from engine.simd import F32, I32, I64
+from engine.models.weights import STACKS, Smoothing
+from engine.simd import F32, I32
 
 LOSS = 2e-4
 """1 minus the mean cosine of vectors to those of two digits, at most, for each kind of matrices."""
 
 
-def has_integers(network: Network) -> bool:
-    """Whether any matrix is of integers, and so has factors and digits to be found."""
-    return any(network.arrays[f"{name}.weights"].size for name in STACKS)
+class Calibration(NamedTuple):
+    """The ids of each text, and the pooling of the model's head: what a head does not look at need not be right."""
+
+    ids: Sequence[I32]
+    pooling: int
 
 
-def seen_by(network: Network, ids: Sequence[I32]) -> Seen:
-    """The greatest magnitudes of what goes into each layer's attention and feed-forward part, while these texts pass:
-    float32 [layers, padded d_model] each."""
-    places = network.sizes.layers * network.sizes.d_model.padded
-    seen = Seen(np.zeros(places, np.float32), np.zeros(places, np.float32))
-    _states(network, ids, seen)
-    return Seen(*(part.reshape(network.sizes.layers, -1) for part in seen))
+def calibrated(
+    make: Callable[[Smoothing], Arrays], network_of: Callable[[Arrays], Network], texts: Calibration
+) -> Arrays:
+    """The arrays that `make` makes with smoothing, or without it where that is better, and the digits that go with
+    them; where all matrices are float32 there is nothing to be found."""
+    arrays = make({})
+    if not any(arrays[f"{name}.weights"].size for name in STACKS):
+        return arrays
+    network = network_of(arrays)
+    layers = network.sizes.layers
+    seen = Seen(*(np.zeros(layers * network.sizes.d_model.padded, np.float32) for _ in Seen._fields))
+    exact = _vectors(network, texts, seen=seen)
+    loss = _loss(exact, _vectors(network, texts, STACKS))
+    del arrays, network  # they are made anew, and would be twice in memory
+    arrays = make({"qk": seen.attention.reshape(layers, -1), "up": seen.feed_forward.reshape(layers, -1)})
+    if not _loss(exact, _vectors(network_of(arrays), texts, STACKS)) < loss:
+        arrays = make({})
+    return arrays | _digits_of(network_of(arrays), texts)
 
 
-def digits_of(network: Network, pooling: int, ids: Sequence[I32]) -> Arrays:
-    """`NAME.digits` int8 [1] of each of STACKS: 1 or 2, and 2 for those that are float32; `pooling` is that of the
-    model's head, for what it does not look at need not be right."""
-    vectors = vectors_of(network, 2, pooling, ids)
+def _digits_of(network: Network, texts: Calibration) -> Arrays:
+    """The digits that each of STACKS needs, two for those that are float32."""
+    exact = _vectors(network, texts)
 
-    def enough(name: str) -> int:
-        is_integer = network.arrays[f"{name}.weights"].size > 0
-        return 1 if is_integer and loss_of(network, pooling, ids, vectors, [name]) <= LOSS else 2
+    def is_enough(name: str) -> bool:
+        return network.arrays[f"{name}.weights"].size > 0 and _loss(exact, _vectors(network, texts, [name])) <= LOSS
 
     with ThreadPoolExecutor(threads()) as pool:
-        return _digits(dict(zip(STACKS, pool.map(enough, STACKS), strict=True)))
+        enough = pool.map(is_enough, STACKS)
+        return _digits(name for name, one in zip(STACKS, enough, strict=True) if one)
 
 
-def loss_of(
-    network: Network, pooling: int, ids: Sequence[I32], exact: F32 | None = None, kinds: Sequence[str] = STACKS
-) -> float:
-    """1 minus the mean cosine of vectors with one digit in these kinds to exact ones, which are by default those of two
-    digits everywhere; NaN if anything is not finite."""
-    exact = vectors_of(network, 2, pooling, ids) if exact is None else exact
-    rows = zip(exact, vectors_of(network, 1, pooling, ids, kinds), strict=True)
-    return 1 - math.fsum(float(similarity(one[None], other[None])[0, 0]) for one, other in rows) / len(exact)
+def _digits(one: Iterable[str]) -> Arrays:
+    """`NAME.digits` int8 [1] of each of STACKS: 1 for these, 2 for the others."""
+    names = set(one)
+    return {f"{name}.digits": np.array([1 if name in names else 2], np.int8) for name in STACKS}
 
 
-def vectors_of(network: Network, digits: int, pooling: int, ids: Sequence[I32], kinds: Sequence[str] = STACKS) -> F32:
-    """What a head looks at, of unit length, float32 [texts or tokens, dim]: a text's mean or first token, or each. Some
-    kinds have so many digits, the others two."""
-    chosen = _digits({name: digits if name in kinds else 2 for name in STACKS})
-    starts = np.arange(sum(each.size for each in ids) + 1) if pooling == EACH_TOKEN else _starts(ids)
-    readout = Pooling(Head("embedding", pooling or MEAN, normalized=True), network.sizes.d_model)
+def _vectors(network: Network, texts: Calibration, one: Sequence[str] = (), seen: Seen | None = None) -> F32:
+    """What the head of a model looks at, of unit length, float32 [texts or tokens, dim]: each text's mean or its first
+    token, or each token. These kinds of matrices have one digit, the others two. `seen` takes the greatest magnitudes
+    of what goes into the layers' attention and feed-forward parts, float32 [layers * padded d_model] each."""
+    ids, starts = np.concatenate(texts.ids), np.cumsum([0, *(each.size for each in texts.ids)])
+    scratch = network.scratch(ids.size)
+    scratch = scratch if seen is None else scratch._replace(seen=seen)
+    chosen = dataclasses.replace(network, arrays=network.arrays | _digits(one))
+    states = chosen.states(ids, np.zeros_like(ids), starts, scratch)
+    if texts.pooling == EACH_TOKEN:
+        starts = np.arange(ids.size + 1)
+    readout = Pooling(Head("embedding", texts.pooling or MEAN, normalized=True), network.sizes.d_model)
     out = np.zeros((starts.size - 1, readout.columns), np.float32)
-    readout.read(_states(dataclasses.replace(network, arrays=network.arrays | chosen), ids), starts, out)
+    readout.read(states, starts, out)
     return out
 
 
-def _digits(digits: dict[str, int]) -> Arrays:
-    return {f"{name}.digits": np.array([count], np.int8) for name, count in digits.items()}
-
-
-def _states(network: Network, ids: Sequence[I32], seen: Seen | None = None) -> F32:
-    """The states of the last layer, of all texts together."""
-    together = np.concatenate(ids)
-    scratch = network.scratch(together.size)
-    scratch = scratch if seen is None else scratch._replace(seen=seen)
-    return network.states(together, np.zeros_like(together), _starts(ids), scratch)
-
-
-def _starts(ids: Sequence[I32]) -> I64:
-    """Where each text begins, and the end of the last one, int64."""
-    return np.cumsum([0, *(each.size for each in ids)])
+def _loss(exact: F32, found: F32) -> float:
+    """1 minus the mean cosine; NaN if anything is not finite."""
+    rows = zip(exact, found, strict=True)
+    return 1 - math.fsum(float(similarity(one[None], other[None])[0, 0]) for one, other in rows) / len(exact)

@@ -61,7 +61,7 @@ def stored(model: str, version: str, make: Callable[[], Arrays]) -> tuple[Arrays
 
 
 def read_only(arrays: Arrays) -> Arrays:
-    """The same arrays, which nobody can write any more: for others, kernels would be compiled once more."""
+    """Makes arrays read-only, and returns them. Kernels are compiled for such, and once more for any others."""
     for array in arrays.values():
         array.flags.writeable = False
     return arrays

@@ -119,12 +119,32 @@ def numbers(x: Floats, top: int, greatest: Floats) -> NDArray[np.int64]:
     return np.rint(x * inverse).astype(np.int64)
 
 
-def weight_numbers(w: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """w [n, k] as whole numbers, and a scale for each of the n and HALF of k."""
-    parts = w.reshape(w.shape[0], -1, HALF)
-    scale = np.abs(parts).max(2) / f(SMALL)
-    scale = np.where(scale > f(1e-37), scale, f(0))
-    return np.rint(parts / np.where(scale > 0, scale, f(1))[:, :, None]).astype(np.int64).reshape(w.shape), scale
+def rows_of(x: Floats, digits: int) -> tuple[NDArray[np.int64], Floats]:
+    """Rows [m, k] as whole numbers of so many digits, and the scales of their groups [m, k / 64]."""
+    groups, top = x.reshape(len(x), -1, GROUP), f(DIGITS[digits])
+    greatest = np.abs(groups).max(2)
+    return numbers(groups, DIGITS[digits], greatest[:, :, None]).reshape(x.shape), greatest / top
+
+
+def columns_of(values: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Weights [n, k] as whole numbers, and the scales of their halves of groups [n, k / 32]."""
+    halves = values.reshape(len(values), -1, HALF)
+    scales = np.abs(halves).max(2) / f(SMALL)
+    scales = np.where(scales > f(1e-37), scales, f(0))
+    unit = np.where(scales > 0, scales, f(1))
+    return np.rint(halves / unit[:, :, None]).astype(np.int64).reshape(values.shape), scales
+
+
+def product(x: NDArray[np.int64], s: Floats, w: NDArray[np.int64], d: Floats, bias: Floats) -> Floats:
+    """The rows x with scales s times the columns w with scales d, float32 [m, n]."""
+    sums = np.einsum("mgk,ngk->mng", x.reshape(len(x), -1, HALF), w.reshape(len(w), -1, HALF))
+    assert np.abs(sums).max() < 2**31
+    whole, y = sums.astype(f), np.tile(bias, (len(x), 1))
+    for g in range(s.shape[1]):
+        first, second = 2 * g, 2 * g + 1
+        part = fma(whole[:, :, second], d[:, second], whole[:, :, first] * d[:, first])
+        y = fma(part, s[:, g : g + 1], y)
+    return y
 
 
 def padded(x: Floats) -> Floats:
@@ -210,20 +230,9 @@ class WholeNumbers:
         if part == "attn_output":  # groups count the places of the heads' padded values
             w, x = spread(w, self.heads), spread(x, self.heads)
         factors = self.factors.get(f"{block}.{part}", np.ones(w.shape[1], f))
-        x, (whole_w, d) = padded(x * (f(1) / factors)), weight_numbers(padded(w * factors))
-        top = DIGITS[next(self.digits[kind] for kind, parts in KINDS.items() if part in parts)]
-        y = np.tile(bias, (x.shape[0], 1))
-        for at in range(0, x.shape[1], GROUP):
-            group = x[:, at : at + GROUP]
-            greatest = np.abs(group).max(1, keepdims=True)
-            whole = numbers(group, top, greatest)
-            assert np.abs(whole).max() <= top
-            first, second = (
-                (whole[:, i : i + HALF] @ whole_w[:, at + i : at + i + HALF].T).astype(f) for i in (0, HALF)
-            )
-            of_first, of_second = d[:, at // HALF], d[:, at // HALF + 1]
-            y = fma(fma(second, of_second, first * of_first), greatest / f(top), y)
-        return y
+        digits = next(self.digits[kind] for kind, parts in KINDS.items() if part in parts)
+        rows, columns = rows_of(padded(x * (f(1) / factors)), digits), columns_of(padded(w * factors))
+        return product(*rows, *columns, bias)
 
     def head(self, q: Floats, k: Floats, v: Floats) -> Floats:
         """[n, depth] of a head."""

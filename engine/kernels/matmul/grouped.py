@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.codegen import starting
+from engine.codegen import start_tiles, starting
 from engine.codegen.group_amx import SCRATCH, group_amx
 from engine.codegen.group_rows import FOUR, group_rows
 from engine.codegen.group_tile import BYTES, GELU, GROUP, HALF, LINES, group_tile
@@ -38,7 +38,7 @@ _STARTS = 2 if _BYTES else 1  # arrays of 4 bytes for each half of a group and c
 
 _one, _two = (group_amx(n) if ISA == "amx" else group_tile(SIZES, COLUMNS, n, VECTORS_ISA) for n in (1, 2))
 _rows_of_one, _rows_of_two = group_rows(1, ISA), group_rows(2, ISA)
-_start, _back = starting(LANES, HALF), starting(LANES, 64)
+_start_halves = starting(LANES, HALF)
 
 
 class Operand(NamedTuple):
@@ -123,14 +123,14 @@ def multiply_gelu(left: Operand, layer: Layer, out: Operand, between: F32, facto
 def _begin() -> None:
     """Tiles of half a group, before the first product."""
     if ISA == "amx":
-        _start()
+        _start_halves()
 
 
 @kernel
 def _end() -> None:
     """Whole tiles again, after the last product."""
     if ISA == "amx":
-        _back()
+        start_tiles()
 
 
 @inlined

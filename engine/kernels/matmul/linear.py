@@ -12,7 +12,7 @@ from engine.simd import JIT, LANES
 ISA = compiled_isa() if JIT else "portable"
 VECTORS_ISA = "avx512_vnni" if ISA == "amx" else ISA
 """The instruction set of what is done without AMX tiles."""
-LAYOUT = "digits" if ISA == "amx" else "pairs"
+DECODER_LAYOUT = "digits" if ISA == "amx" else "pairs"
 """How packed weights of decoders lie: the same for all instruction sets that multiply int16."""
 PLAIN, GELU, ADD = (np.int64(mode) for mode in (group_tile.STORE, group_tile.GELU, group_tile.ADD))
 """Modes of a product: stored, stored through GELU, added to what is there. (For a Python number numba would

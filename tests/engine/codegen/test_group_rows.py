@@ -12,8 +12,9 @@ from engine.codegen.group_tile import BYTES
 from engine.cpu import ISAS
 from engine.simd import JIT
 from tests.engine.codegen.test_group_tile import usable
-from tests.engine.kernels.groups import GROUP, row_bytes, rows_of
+from tests.engine.kernels.groups import row_bytes
 from tests.engine.kernels.tiles import near, to_tiles, untouched
+from tests.reference.whole_numbers import GROUP, rows_of
 
 LOW, ROW, SCALES = 3 * GROUP, 9 * GROUP, 5
 """Bytes to second digits and to the next row, and values to the next scale."""

@@ -17,9 +17,10 @@ from engine.kernels.places import TILE, place
 from engine.simd import JIT, LANES
 from tests.engine.isas import need
 from tests.engine.kernels import groups
-from tests.engine.kernels.groups import TOPS, Numbers
+from tests.engine.kernels.groups import Numbers
 from tests.engine.kernels.tiles import from_tiles, near, to_tiles, untouched
-from tests.reference.whole_numbers import gelu_near
+from tests.reference import whole_numbers as reference
+from tests.reference.whole_numbers import DIGITS, gelu_near
 
 WIDTH, FIRST_COLUMN = 96, 16  # of what tiles are written into
 Run = Any
@@ -77,7 +78,7 @@ def check(found: tuple[str, int, Run], rows: int, x: Numbers, w: Numbers, first:
     layout = "bytes" if isa in BYTES and JIT else "pairs"
     step = 2 * k if layout == "pairs" else digits * k
     s, d = random.random((len(x), k // 64)).astype(np.float32), random.random((n, k // HALF)).astype(np.float32)
-    s, d, bias = s / np.float32(TOPS[digits]), d / np.float32(127), random.standard_normal(n).astype(np.float32)
+    s, d, bias = s / np.float32(DIGITS[digits]), d / np.float32(127), random.standard_normal(n).astype(np.float32)
     before = random.standard_normal((2 * LANES, WIDTH)).astype(np.float32)
     arrays = [
         groups.row_bytes(x, digits, layout), s.reshape(-1), groups.column_bytes(w, layout),
@@ -90,7 +91,7 @@ def check(found: tuple[str, int, Run], rows: int, x: Numbers, w: Numbers, first:
         a, step, k, scales, 4 * s.shape[1], weights, panel, factors, start, s.shape[1],
         out + 4 * place(first, FIRST_COLUMN, WIDTH), 4 * TILE, LANES - first % LANES, jump, mode, scratch, weights,
     ))))  # fmt: skip
-    y = groups.product(x, s, w, d, bias)[:rows]
+    y = reference.product(x, s, w, d, bias)[:rows]
     expected, inside = before.copy(), (slice(first, first + rows), slice(FIRST_COLUMN, FIRST_COLUMN + n))
     expected[inside] = {STORE: y, GELU: gelu_near(y), ADD: before[inside] + y}[mode]
     assert np.array_equal(from_tiles(kept[10], WIDTH), expected)
@@ -111,7 +112,7 @@ def test_every_number_of_rows(tile: tuple[str, int, Run]) -> None:
     sizes, n = sizes_of(isa)
     for rows in sizes:
         for k in (64, 192):
-            for x, w in cases(TOPS[digits], LANES if isa == "amx" else rows, n, k):
+            for x, w in cases(DIGITS[digits], LANES if isa == "amx" else rows, n, k):
                 check(tile, rows, x, w, 0, STORE)
 
 
@@ -120,7 +121,7 @@ def test_the_modes_and_rows_that_cross_a_block(tile: tuple[str, int, Run], mode:
     isa, digits, _ = tile
     sizes, n = sizes_of(isa)
     for rows in sizes:
-        x, w = cases(TOPS[digits], LANES if isa == "amx" else rows, n, 128)[0]
+        x, w = cases(DIGITS[digits], LANES if isa == "amx" else rows, n, 128)[0]
         # on AMX rows begin with a block; of other tiles each row may be the first of the next one
         for first in (0, 16) if isa == "amx" else range(LANES - rows, LANES + 1):
             check(tile, rows, x, w, first, mode)

@@ -1,47 +1,14 @@
-"""Products of encoders as they are defined, in plain numpy: float32 where one operation follows another, whole numbers
-where sums are exact. And what goes in, as the instructions take it."""
+"""Whole numbers as operands of encoders' products, as the instructions take them, and back."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.reference.whole_numbers import fma
+from tests.reference.whole_numbers import HALF
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.int64]
-GROUP, HALF = 64, 32
-TOPS = {1: 127, 2: 32767}
-TINY = np.float32(1e-30)
-
-
-def rows_of(x: Floats, digits: int) -> tuple[Numbers, Floats]:
-    """Rows [m, k] as whole numbers of so many digits, and the scales of their groups [m, k / 64]."""
-    groups, top = x.reshape(len(x), -1, GROUP), np.float32(TOPS[digits])
-    greatest = np.abs(groups).max(2)
-    inverse = np.divide(top, greatest, out=np.zeros_like(greatest), where=greatest > TINY)
-    return np.rint(groups * inverse[:, :, None]).astype(np.int64).reshape(x.shape), greatest / top
-
-
-def columns_of(values: Floats) -> tuple[Numbers, Floats]:
-    """Weights [n, k] as whole numbers, and the scales of their halves of groups [n, k / 32]."""
-    halves = values.reshape(len(values), -1, HALF)
-    scales = np.abs(halves).max(2) / np.float32(127)
-    scales = np.where(scales > np.float32(1e-37), scales, np.float32(0))
-    unit = np.where(scales > 0, scales, np.float32(1))
-    return np.rint(halves / unit[:, :, None]).astype(np.int64).reshape(values.shape), scales
-
-
-def product(x: Numbers, s: Floats, w: Numbers, d: Floats, bias: Floats) -> Floats:
-    """The rows x with scales s times the columns w with scales d, float32 [m, n]."""
-    sums = np.einsum("mgk,ngk->mng", x.reshape(len(x), -1, HALF), w.reshape(len(w), -1, HALF))
-    assert np.abs(sums).max() < 2**31
-    whole, y = sums.astype(np.float32), np.tile(bias, (len(x), 1))
-    for g in range(s.shape[1]):
-        first, second = 2 * g, 2 * g + 1
-        part = fma(whole[:, :, second], d[:, second], whole[:, :, first] * d[:, first])
-        y = fma(part, s[:, g : g + 1], y)
-    return y
 
 
 def row_bytes(x: Numbers, digits: int, layout: str) -> NDArray[np.int8]:

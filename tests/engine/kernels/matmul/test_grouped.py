@@ -16,6 +16,7 @@ from engine.models.layers import start, stop
 from tests.engine.kernels import groups
 from tests.engine.kernels.groups import Floats, Numbers
 from tests.engine.kernels.tiles import from_tiles, near, to_tiles, untouched
+from tests.reference import whole_numbers as reference
 from tests.reference.whole_numbers import gelu_near
 
 LAYERS = 2
@@ -65,7 +66,7 @@ def row_size(k: int, digits: int) -> int:
 def empty(m: int, k: int, digits: int) -> list[Any]:
     """Room for an operand of m rows and for its scales, rows up to a multiple of 16 readable; each with its guard."""
     rows = -(-m // 16) * 16
-    return near(np.zeros(rows * row_size(k, digits), np.int8), np.zeros(rows * (k // groups.GROUP), np.float32))
+    return near(np.zeros(rows * row_size(k, digits), np.int8), np.zeros(rows * (k // reference.GROUP), np.float32))
 
 
 def taken(x: Floats, digits: int, first: int = 0, factors: Floats | None = None) -> tuple[Operand, Numbers, Floats]:
@@ -78,7 +79,7 @@ def taken(x: Floats, digits: int, first: int = 0, factors: Floats | None = None)
     assert untouched(other)
     assert not quants[-(-m // FOUR) * FOUR * row_size(k, digits) :].any()
     numbers = groups.numbers_of(quants, m, k, digits, LAYOUT)
-    return (quants, scales), numbers, scales.reshape(-1, k // groups.GROUP)[:m]
+    return (quants, scales), numbers, scales.reshape(-1, k // reference.GROUP)[:m]
 
 
 @pytest.mark.parametrize("digits", [1, 2])
@@ -89,10 +90,10 @@ def test_rows_become_whole_numbers(k: int, first: int, count: int, digits: int) 
     x = random.standard_normal((first + count, k)) * 10.0 ** random.integers(-25, 25, (first + count, 1))
     x, factors = x.astype(np.float32), (random.random(k) + 0.5).astype(np.float32)
     _, numbers, scales = taken(x, digits, first, factors)
-    expected, of_groups = groups.rows_of(x[first:] * factors, digits)
+    expected, of_groups = reference.rows_of(x[first:] * factors, digits)
     assert np.array_equal(scales, of_groups)
     assert np.array_equal(numbers, expected)
-    assert (np.abs(numbers).reshape(count, -1, groups.GROUP).max(2) == groups.TOPS[digits]).all()
+    assert (np.abs(numbers).reshape(count, -1, reference.GROUP).max(2) == reference.DIGITS[digits]).all()
 
 
 @pytest.mark.parametrize("digits", [1, 2])
@@ -118,7 +119,7 @@ def test_groups_of_nothing_and_of_next_to_nothing_become_zeros(value: float, dig
     _, numbers, scales = taken(x, digits)
     assert not numbers[:, :64].any()
     assert scales[:, 0].max() < 1e-32
-    assert (numbers[:, 64:] == groups.TOPS[digits]).all()
+    assert (numbers[:, 64:] == reference.DIGITS[digits]).all()
 
 
 def stack_of(random: np.random.Generator, n: int, k: int) -> tuple[Any, list[tuple[Numbers, Floats, Floats]]]:
@@ -126,7 +127,7 @@ def stack_of(random: np.random.Generator, n: int, k: int) -> tuple[Any, list[tup
     values = random.standard_normal((LAYERS, n, k)).astype(np.float32)
     bias = random.standard_normal((LAYERS, n)).astype(np.float32)
     weights, scales = (np.concatenate(parts) for parts in zip(*map(packing.pack, values), strict=True))
-    means = [(*groups.columns_of(matrix), of) for matrix, of in zip(values, bias, strict=True)]
+    means = [(*reference.columns_of(matrix), of) for matrix, of in zip(values, bias, strict=True)]
     return (weights, scales, bias.reshape(-1)), means
 
 
@@ -140,21 +141,21 @@ def check(m: int, n: int, k: int, digits: int, first: int = 0) -> None:
     inside = (slice(first, first + m), slice(column, column + n))
     totals, guard = near(np.zeros(TOTALS, np.float32))
     for layer, (w, d, bias) in enumerate(means):
-        y = groups.product(x, s, w, d, bias)
+        y = reference.product(x, s, w, d, bias)
         for mode in (PLAIN, ADD):
             expected, (out, behind) = before.copy(), near(to_tiles(before, 0))
             multiply(left, m, k, digits, stack, layer, n, out, first, column, width, mode, totals)
             expected[inside] = before[inside] + y if mode == ADD else y
             assert np.array_equal(out, to_tiles(expected, 0))
             assert untouched(behind)
-        numbers, scales = groups.rows_of(gelu_near(y), 3 - digits)
+        numbers, scales = reference.rows_of(gelu_near(y), 3 - digits)
         quants, behind, found, other = empty(m, n, 3 - digits)
-        between, after = near(np.zeros(BETWEEN * groups.GROUP, np.float32))
+        between, after = near(np.zeros(BETWEEN * reference.GROUP, np.float32))
         multiply_gelu(
             left, m, k, digits, stack, layer, n, (quants, found), 3 - digits, between, np.ones(n, np.float32), totals
         )
         assert np.array_equal(groups.numbers_of(quants, m, n, 3 - digits, LAYOUT), numbers)
-        assert np.array_equal(found.reshape(-1, n // groups.GROUP)[:m], scales)
+        assert np.array_equal(found.reshape(-1, n // reference.GROUP)[:m], scales)
         assert all(untouched(each) for each in (behind, other, after, guard))
 
 

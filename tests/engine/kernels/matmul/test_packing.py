@@ -7,6 +7,7 @@ from engine.codegen import SMALL_TOP
 from engine.kernels.matmul import packing
 from engine.kernels.matmul.grouped import LAYOUT
 from tests.engine.kernels import groups
+from tests.reference import whole_numbers as reference
 
 
 def weights(n: int, k: int) -> np.ndarray:
@@ -21,12 +22,12 @@ def weights(n: int, k: int) -> np.ndarray:
 def test_weights_become_the_nearest_numbers(k: int) -> None:
     values = weights(64, k)
     numbers, scales = packing.to_integers(values)
-    expected, factors = groups.columns_of(values)
+    expected, factors = reference.columns_of(values)
     assert (numbers.dtype, scales.dtype) == (np.int32, np.float32)
     assert np.array_equal(numbers, expected)
     assert np.array_equal(scales, factors)
-    assert np.array_equal(np.abs(numbers).reshape(64, -1, groups.HALF).max(2) == SMALL_TOP, scales > 0)
-    of_each = np.repeat(scales.astype(np.float64), groups.HALF, axis=1)
+    assert np.array_equal(np.abs(numbers).reshape(64, -1, reference.HALF).max(2) == SMALL_TOP, scales > 0)
+    of_each = np.repeat(scales.astype(np.float64), reference.HALF, axis=1)
     assert (np.abs(numbers * of_each - values) <= 0.5001 * of_each).all()
 
 
@@ -34,7 +35,7 @@ def test_weights_become_the_nearest_numbers(k: int) -> None:
 def test_the_order_of_an_operand(n: int, k: int) -> None:
     values = weights(n, k)
     packed, scales = packing.pack(values)
-    numbers, factors = groups.columns_of(values)
+    numbers, factors = reference.columns_of(values)
     assert np.array_equal(packed, groups.column_bytes(numbers, LAYOUT))
     assert scales.tobytes() == groups.column_scales(numbers, factors, LAYOUT).tobytes()
 
@@ -49,7 +50,7 @@ def test_weights_near_the_least_float32_stay_within_their_bounds(size: float) ->
 def test_the_scale_does_not_depend_on_the_order_within_a_half() -> None:
     random = np.random.default_rng(5)
     values = random.standard_normal((64, 1536)).astype(np.float32)
-    order = (np.arange(0, 1536, groups.HALF)[:, None] + random.permutation(groups.HALF)).reshape(-1)
+    order = (np.arange(0, 1536, reference.HALF)[:, None] + random.permutation(reference.HALF)).reshape(-1)
     numbers, scales = packing.to_integers(values)
     mixed, others = packing.to_integers(values[:, order])
     assert np.array_equal(numbers[:, order], mixed)
