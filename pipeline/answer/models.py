@@ -271,7 +271,7 @@ def copy_model(models: Path, file: Path, name: str) -> dict[str, Any]:
     """Copy a GGUF file that a job can use to models/NAME.gguf, whole or not at all; its facts. A file that it replaces
     is kept (kept_before). Raises ModelRefusedError, and OSError if it cannot be read or written."""
     try:
-        engine.head_of(file)
+        engine.examine(file)  # its values too: better refused now than before a night
     except engine.EngineError as error:
         raise ModelRefusedError(str(error)) from error
     models.mkdir(parents=True, exist_ok=True)

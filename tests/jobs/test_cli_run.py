@@ -363,6 +363,9 @@ def test_check_tells_of_weights_that_are_no_numbers(ready: Place, cloister: Cloi
     assert done.code == 3
     assert refusal in done.err
     assert ready.parts("sort") == []
+    done = cloister("model", "import", model, "--name", "copied")
+    assert (done.code, done.err) == (3, f"Model refused: {model}: {name} holds values that are not finite\n")
+    assert not (ready.root / "models" / "copied.gguf").exists()
 
 
 def test_check_tells_that_the_engine_does_not_compute_a_model(ready: Place, cloister: Cloister) -> None:
