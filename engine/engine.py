@@ -29,7 +29,7 @@ from engine.widened import WIDE, is_widened, widened
 if TYPE_CHECKING:
     from engine.generate.model import Wording
 
-NUMERICS = "cloister-int-6"
+NUMERICS = "cloister-int-7"
 """The version of the arithmetic (NUMERICS.md defines it): the same version gives the same bytes."""
 
 F32 = NDArray[np.float32]

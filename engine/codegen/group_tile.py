@@ -1,17 +1,18 @@
 """The loop in which products of encoders spend their time, on vector registers: some rows times 16 or 32 columns.
 
 Activations are integers with a scale for each row and GROUP values of k, weights integers of 8 bits with a scale for
-each column and HALF values. A sum begins with the bias, and goes on group after group:
+each column and GROUP values. A sum begins with the bias, and goes on group after group:
 
-    t = float32(sum over the first half of the group) * d
-    t = fma(float32(sum over the second half), d of that half, t)
-    y = fma(t, s, y)
+    y = fma(float32(sum over the group) * d, s, y)
 
 The sums of products are exact in int32. Addresses and strides are in bytes.
 
-*Bytes* (AVX-512 VNNI). A row has one digit or two: a is h, or 256 * h + l. In memory they are h + 128 and l, bytes
-without sign, a plane for each digit; sums of h + 128 begin with -128 times the sum of the weights. Weights are int8
-[k / 4][16 columns][4] for 16 columns after another. *Pairs* (AVX2 and SSE2). Both are int16, a row [k], weights
+Rows are of one of three kinds. Their integers have a digit, ONE, or two, TWO, of 8 bits each with a sign; or they are
+those of values that were RAISED, so that none is below zero: a digit without a sign.
+
+*Bytes* (AVX-512 VNNI). An integer of a row is h, or 256 * h + l, of a raised row l. In memory they are h + 128 and l,
+bytes without sign, a plane for each digit; sums of h + 128 begin with -128 times the sum of the weights. Weights are
+int8 [k / 4][16 columns][4] for 16 columns after another. *Pairs* (AVX2 and SSE2). Both are int16, a row [k], weights
 [k / 2][16 columns][2].
 """
 
@@ -26,19 +27,24 @@ from numpy.typing import NDArray
 from engine.codegen.tiles import DOTS, splat
 from engine.simd.address import const, loop, pointer, prefetch_line, switched, view
 from engine.simd.arithmetic import emit_fma, fma
-from engine.simd.gelu import emit_gelu, gelu_near
+from engine.simd.gelu import RAISE, emit_gelu, emit_gelu_raised, gelu_near
 from engine.simd.vector import JIT, LANES, f32x16, operation_on
 
-GROUP, HALF = 64, 32
-"""Values of k that share a scale of a row, and values of k that share a scale of a column."""
-STORE, GELU, ADD = range(3)
-"""What becomes of a sum: it is stored, stored through GELU, or added to what is there."""
+GROUP = 64
+"""Values of k that share a scale of a row, and a scale of a column."""
+RAISED, ONE, TWO = range(3)
+"""Kinds of rows: of one digit without a sign, of one digit, of two."""
+STORE, GELU, ADD, GELU_RAISED = range(4)
+"""What becomes of a sum: it is stored, stored through GELU, added to what is there, or stored through GELU and raised,
+for a RAISED row."""
+MODES = (STORE, GELU, ADD, GELU_RAISED)
 BYTES = {"amx", "avx512_vnni"}
 """The instruction sets whose operands are bytes."""
 LINES = 2
-"""Cache lines of what is multiplied next that are fetched with each half of a group."""
+"""Cache lines of what is multiplied next that are fetched with each group."""
 VECTOR = 4 * LANES  # bytes of 16 float32
-_STEPS = 8  # of 32 bits of a row: half a group of bytes
+_STEPS = 16  # of 32 bits of a row: a group of bytes
+_FEW = 8  # of them, of int16
 _I32, _F32 = ir.IntType(32), ir.FloatType()
 _I32X16, _I16X32 = ir.VectorType(_I32, LANES), ir.VectorType(ir.IntType(16), 2 * LANES)
 
@@ -48,11 +54,11 @@ class Tile(NamedTuple):
 
     `a` is the first row, `row` the bytes from one row to the next and `low` those from its first digits to its second;
     `s` are its scales, float32 [groups], `scales` the bytes to those of the next row. `w` are the weights, `panel` the
-    bytes from those of 16 columns to those of the next; `d` are for each 16 columns their scales, float32 [2 * groups]
-    [16], and where operands are bytes int32 [2 * groups][16] behind them, which sums begin with. `out` is the place of
+    bytes from those of 16 columns to those of the next; `d` are for each 16 columns their scales, float32 [groups][16],
+    and where operands are bytes int32 [groups][16] behind them, which sums begin with. `out` is the place of
     the first value, in tiles (`places.py`); `columns` are the bytes to those of the next 16 columns. From row `cross`
     on rows lie `jump` bytes further away. `scratch` is for tiles of AMX (`group_amx.py`). From
-    `ahead` on LINES cache lines are fetched with each half of a group.
+    `ahead` on LINES cache lines are fetched with each group.
     """
 
     a: Any
@@ -74,64 +80,56 @@ class Tile(NamedTuple):
     ahead: Any
 
 
-def group_tile(sizes: Sequence[int], columns: int, digits: int, isa: str) -> Any:
-    """tile(rows, *Tile): one of `sizes` rows of so many digits (the first of them for any other number), and `columns`
-    times 16 columns."""
+def group_tile(sizes: Sequence[int], columns: int, kind: int, isa: str) -> Any:
+    """tile(rows, *Tile): one of `sizes` rows of this kind (the first of them for any other number), and `columns` times
+    16 columns."""
     if not JIT:
         return partial(_meaning, columns)
 
     def emit(b: Any, rows: Any, *args: Any) -> None:
-        switched(b, rows, {size: partial(_emit, b, size, columns, digits, isa, Tile(*args)) for size in sizes})
+        switched(b, rows, {size: partial(_emit, b, size, columns, kind, isa, Tile(*args)) for size in sizes})
 
     return operation_on(emit, 1 + len(Tile._fields))
 
 
-def _emit(b: Any, rows: int, columns: int, digits: int, isa: str, t: Tile) -> None:
+def _emit(b: Any, rows: int, columns: int, kind: int, isa: str, t: Tile) -> None:
     count, bytes_ = rows * columns, isa in BYTES
-    half_of_d = b.mul(t.groups, const(2 * VECTOR))
-    factors = [b.add(t.d, b.mul(half_of_d, const(c * (2 if bytes_ else 1)))) for c in range(columns)]
+    size_of_d = b.mul(t.groups, const(VECTOR))
+    factors = [b.add(t.d, b.mul(size_of_d, const(c * (2 if bytes_ else 1)))) for c in range(columns)]
     panels = [b.add(t.w, b.mul(t.panel, const(c))) for c in range(columns)]
     lefts = [b.add(t.a, b.mul(t.row, const(r))) for r in range(rows)]
     scales = [b.add(t.s, b.mul(t.scales, const(r))) for r in range(rows)]
     biases = [_load(b, t.bias, const(VECTOR * c), f32x16.llvm) for c in range(columns)]
 
-    def of_half(g: Any, half: int) -> tuple[list[Any], list[Any]]:
-        """The sums over half a group, and the scales of its columns."""
-        which = b.add(b.mul(g, const(2 * VECTOR)), const(VECTOR * half))
-        fetch_ahead(b, t, g, half)
-        k = b.add(b.mul(g, const(GROUP)), const(HALF * half))
-        size = 1 if bytes_ else 2
+    def of_group(g: Any, totals: list[Any]) -> list[Any]:
+        fetch_ahead(b, t, g)
+        which, k, size = b.mul(g, const(VECTOR)), b.mul(g, const(GROUP)), 1 if bytes_ else 2
         right = [b.add(panel, b.mul(k, const(LANES * size))) for panel in panels]
         left = [b.add(row, b.mul(k, const(size))) for row in lefts]
-        if bytes_:
-            starts = [_load(b, b.add(factor, half_of_d), which, _I32X16) for factor in factors]
+        if bytes_ and kind != RAISED:
+            starts = [_load(b, b.add(factor, size_of_d), which, _I32X16) for factor in factors]
         else:
             starts = [ir.Constant(_I32X16, [0] * LANES)] * columns
         sums = [starts[i % columns] for i in range(count)]
-        for digit in range(digits if bytes_ else 1):
+        for digit in range(2 if bytes_ and kind == TWO else 1):
             if digit:
                 sums = [b.shl(value, ir.Constant(_I32X16, [8] * LANES)) for value in sums]
                 left = [b.add(row, t.low) for row in left]
             sums = _products(b, isa, sums, left, right)
-        return sums, [_load(b, factor, which, f32x16.llvm) for factor in factors]
-
-    def of_group(g: Any, totals: list[Any]) -> list[Any]:
-        sums, d = of_half(g, 0)
+        d = [_load(b, factor, which, f32x16.llvm) for factor in factors]
         parts = [b.fmul(b.sitofp(sums[i], f32x16.llvm), d[i % columns]) for i in range(count)]
-        sums, d = of_half(g, 1)
-        parts = [emit_fma(b, b.sitofp(sums[i], f32x16.llvm), d[i % columns], parts[i]) for i in range(count)]
         of_row = [splat(b, _load(b, s, b.mul(g, const(4)), _F32)) for s in scales]
         return [emit_fma(b, parts[i], of_row[i // columns], totals[i]) for i in range(count)]
 
     totals = loop(b, t.groups, [biases[i % columns] for i in range(count)], of_group)
     places = [out_of(b, t, i // columns, i % columns) for i in range(count)]
-    switched(b, t.mode, {mode: partial(finish, b, mode, totals, places) for mode in (STORE, GELU, ADD)})
+    switched(b, t.mode, {mode: partial(finish, b, mode, totals, places) for mode in MODES})
 
 
-def fetch_ahead(b: Any, t: Tile, g: Any, half: int) -> None:
-    """Fetch the share of half a group of what is multiplied next."""
+def fetch_ahead(b: Any, t: Tile, g: Any) -> None:
+    """Fetch the share of a group of what is multiplied next."""
     for line in range(LINES):
-        prefetch_line(b, b.add(t.ahead, b.mul(g, const(2 * LINES * VECTOR))), (LINES * half + line) * VECTOR)
+        prefetch_line(b, b.add(t.ahead, b.mul(g, const(LINES * VECTOR))), line * VECTOR)
 
 
 def _load(b: Any, base: Any, offset: Any, kind: Any) -> Any:
@@ -139,22 +137,22 @@ def _load(b: Any, base: Any, offset: Any, kind: Any) -> Any:
 
 
 def _products(b: Any, isa: str, sums: list[Any], left: list[Any], right: list[Any]) -> list[Any]:
-    """`sums` of each row and vector of columns plus the products of half a group. Of int16 a quarter at a time: LLVM
-    may order one quarter as it likes, and would need more registers than there are for two."""
+    """`sums` of each row and vector of columns plus the products of a group. Of int16 a quarter at a time: LLVM may
+    order one quarter as it likes, and would need more registers than there are for two."""
     if isa in BYTES:
-        return _steps(b, isa, sums, left, right)
+        return _steps(b, isa, sums, left, right, _STEPS)
 
     def quarter(i: Any, sums: list[Any]) -> list[Any]:
-        rows = [b.add(row, b.mul(i, const(4 * _STEPS))) for row in left]
-        return _steps(b, isa, sums, rows, [b.add(w, b.mul(i, const(VECTOR * _STEPS))) for w in right])
+        rows = [b.add(row, b.mul(i, const(4 * _FEW))) for row in left]
+        return _steps(b, isa, sums, rows, [b.add(w, b.mul(i, const(VECTOR * _FEW))) for w in right], _FEW)
 
-    return loop(b, const(HALF // 2 // _STEPS), sums, quarter)
+    return loop(b, const(GROUP // 2 // _FEW), sums, quarter)
 
 
-def _steps(b: Any, isa: str, sums: list[Any], left: list[Any], right: list[Any]) -> list[Any]:
-    """`sums` plus the products of some values of k, 32 bits of a row at a time."""
+def _steps(b: Any, isa: str, sums: list[Any], left: list[Any], right: list[Any], count: int) -> list[Any]:
+    """`sums` plus the products of some values of k, `count` times 32 bits of a row."""
     sums = list(sums)
-    for step in range(_STEPS):
+    for step in range(count):
         weights = [_load(b, w, const(VECTOR * step), _I32X16) for w in right]
         for r, row in enumerate(left):
             both = _broadcast(b, isa, row, 4 * step)
@@ -192,6 +190,8 @@ def finish(b: Any, mode: int, totals: Sequence[Any], places: Sequence[Any]) -> N
         to = pointer(b, place, const(0), f32x16.llvm)
         if mode == GELU:
             y = emit_gelu(b, y)
+        elif mode == GELU_RAISED:
+            y = emit_gelu_raised(b, y)
         elif mode == ADD:
             y = b.fadd(b.load(to, align=4), y)
         b.store(y, to, align=4)
@@ -202,19 +202,20 @@ def _meaning(columns: int, rows: int, *args: int) -> None:
     k, n = t.groups * GROUP, columns * LANES
     left = np.stack([view(t.a + r * t.row, k, np.int16) for r in range(rows)]).astype(np.int64)
     right = np.concatenate([_columns(t.w + c * t.panel, k) for c in range(columns)])
-    sums = (left.reshape(rows, 1, -1, HALF) * right.reshape(n, -1, HALF)).sum(3).astype(np.float32)
-    d = np.concatenate([view(t.d + 2 * VECTOR * t.groups * c, 2 * t.groups * LANES, np.float32).reshape(-1, LANES).T
+    sums = (left.reshape(rows, 1, -1, GROUP) * right.reshape(n, -1, GROUP)).sum(3).astype(np.float32)
+    d = np.concatenate([view(t.d + VECTOR * t.groups * c, t.groups * LANES, np.float32).reshape(-1, LANES).T
                         for c in range(columns)])  # fmt: skip
     s = np.stack([view(t.s + r * t.scales, t.groups, np.float32) for r in range(rows)])
     y = np.tile(view(t.bias, n, np.float32), (rows, 1))
     for g in range(t.groups):
-        part = fma(sums[:, :, 2 * g + 1], d[:, 2 * g + 1], sums[:, :, 2 * g] * d[:, 2 * g])
-        y = fma(part, s[:, g : g + 1], y)
+        y = fma(sums[:, :, g] * d[:, g], s[:, g : g + 1], y)
     for r in range(rows):
         for c in range(columns):
             out = view(t.out + (t.jump if r >= t.cross else 0) + c * t.columns + VECTOR * r, LANES, np.float32)
             value = y[r, LANES * c : LANES * (c + 1)]
-            out[:] = gelu_near(value) if t.mode == GELU else out + value if t.mode == ADD else value
+            if t.mode in (GELU, GELU_RAISED):
+                value = gelu_near(value)
+            out[:] = out + value if t.mode == ADD else value + RAISE if t.mode == GELU_RAISED else value
 
 
 def _columns(address: int, k: int) -> NDArray[np.int64]:

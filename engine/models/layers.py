@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine.codegen import start_tiles, stop_tiles
-from engine.codegen.group_tile import GROUP
+from engine.codegen.group_tile import GROUP, RAISED
 from engine.kernels.attention.attention import Heads, Work, attend, work_sizes
 from engine.kernels.attention.attention_float import FloatWork, attend_float, float_work_sizes
 from engine.kernels.compiled import kernel
@@ -33,6 +33,8 @@ from engine.simd import (
 
 FFN_ROWS = 128
 """Rows that pass the feed-forward layer together: their d_ff values stay in the cache."""
+QKV_ROWS = 128
+"""Rows whose queries, keys and values are made together, a multiple of 16: those of short texts stay in the cache."""
 FIRST = np.int64(0)
 """The first row or column, as numba wants it: see matmul.PLAIN."""
 _LINE = 64  # bytes of a cache line: a vector that crosses none is read at once
@@ -192,8 +194,8 @@ def project(
 
 @kernel
 def project_qkv(source: Rows, count: int, stacks: Stacks, layer: int, n: int, out: F32, scratch: LinearScratch) -> None:
-    """out[count, 3 * n]: queries, keys and values of `count` rows, n of each."""
-    target = Rows(out, FIRST, 3 * n)
+    """`count` rows of out [tokens, 3 * n]: queries, keys and values of those of the source, n of each."""
+    target = Rows(out, source.first, 3 * n)
     _take(source, count, stacks.qk, layer, scratch)
     _multiply(count, source.width, stacks.qk, layer, PLAIN, target, FIRST, scratch)
     if stacks.v.digits != stacks.qk.digits:
@@ -224,7 +226,9 @@ def contract(hidden: Rows, target: Rows, count: int, stacks: Stacks, layer: int,
         project(hidden, target, count, down, layer, ADD, scratch)
     else:
         left, to = _inner(count, hidden.width, stacks, scratch), Target(target.x, target.width, FIRST, ADD)
-        multiply(left, _matrix(down, layer), to, target.first, scratch.totals)
+        bias = down.raised if left.kind == RAISED else down.bias
+        matrix = grouped.Layer(down.weights, down.scales, bias, layer, down.n)
+        multiply(left, matrix, to, target.first, scratch.totals)
 
 
 @kernel
@@ -241,8 +245,9 @@ def _left(count: int, k: int, stack: Stack, scratch: LinearScratch) -> Operand:
 
 @kernel
 def _inner(count: int, k: int, stacks: Stacks, scratch: LinearScratch) -> Operand:
-    """The rows between both matrices of the feed-forward part."""
-    return Operand(scratch.operand, scratch.operand_scales, count, k, stacks.down.digits)
+    """The rows between both matrices of the feed-forward part: raised where they have one digit."""
+    kind = np.int64(RAISED) if stacks.down.digits == 1 else stacks.down.digits
+    return Operand(scratch.operand, scratch.operand_scales, count, k, kind)
 
 
 @kernel
@@ -290,13 +295,18 @@ def attend_layer(tokens: Tokens, source: F32, weights: Weights, layer: int, scra
     sizes, heads, qkv, count = weights.sizes, weights.heads, scratch.qkv, tokens.ids.size
     notice(source, count, sizes.d_model, layer, scratch.seen.attention)
     n, window = sizes.queries, weights.windows[layer]
-    project_qkv(Rows(source, FIRST, sizes.d_model), count, weights.stacks, layer, n, qkv, scratch.products)
-    if weights.angles.size:
-        angles, half = weights.near_angles if window else weights.angles, heads.head_dim // 2
-        rope(qkv, tokens.starts, 3 * n, FIRST, heads.number, half, angles)
-        rope(qkv, tokens.starts, 3 * n, n, heads.number, half, angles)
-    here = Heads(heads.number, heads.head_dim, n, heads.scale, window)
-    attend_all(qkv, tokens.starts, here, weights.exact, scratch.attention, scratch.mixed)
+    here, last = Heads(heads.number, heads.head_dim, n, heads.scale, window), 0
+    for t in range(0, count, QKV_ROWS):
+        rows, first = min(QKV_ROWS, count - t), last
+        project_qkv(Rows(source, t, sizes.d_model), rows, weights.stacks, layer, n, qkv, scratch.products)
+        while last + 1 < tokens.starts.size and tokens.starts[last + 1] <= t + rows:
+            last += 1
+        starts = tokens.starts[first : last + 1]  # of texts that have all of their rows now
+        if weights.angles.size:
+            angles, half = weights.near_angles if window else weights.angles, heads.head_dim // 2
+            rope(qkv, starts, 3 * n, FIRST, heads.number, half, angles)
+            rope(qkv, starts, 3 * n, n, heads.number, half, angles)
+        attend_all(qkv, starts, here, weights.exact, scratch.attention, scratch.mixed)
     mixed, x = Rows(scratch.mixed, FIRST, n), Rows(scratch.x, FIRST, sizes.d_model)
     project(mixed, x, count, weights.stacks.out, layer, ADD, scratch.products)
 

@@ -9,7 +9,7 @@ from engine.kernels.compiled import kernel
 from engine.kernels.places import place
 from engine.models.stored import Arrays
 from engine.models.weights import Axis, expect, read_rows
-from engine.simd import F32, I32, I64, LANES, add, load_f32, store_f32
+from engine.simd import F32, I32, I64, LANES, add, fetch, load_f32, store_f32
 
 
 class Tokens(NamedTuple):
@@ -30,6 +30,7 @@ class Tables(NamedTuple):
 
 
 _KINDS = 2  # a pair has no more texts
+_AHEAD = 4  # tokens whose rows are fetched before they are read: the table is in no cache, and its order is random
 
 
 def read_tables(file: GgufFile, axis: Axis, *, positions: int, kinds: bool) -> Arrays:
@@ -56,6 +57,8 @@ def look_up(text: Tokens, tables: Tables, width: int, x: F32) -> None:
     ids, kinds, starts = text
     for s in range(starts.size - 1):
         for t in range(starts[s], starts[s + 1]):
+            if t + _AHEAD < ids.size:
+                _fetch_row(tokens, ids[t + _AHEAD] * width, width)
             token, position, kind = ids[t] * width, (t - starts[s]) * width, kinds[t] * width
             for i in range(0, width, LANES):
                 v = load_f32(tokens, token + i)
@@ -64,3 +67,10 @@ def look_up(text: Tokens, tables: Tables, width: int, x: F32) -> None:
                 elif of_kinds.size:
                     v = add(v, load_f32(of_kinds, kind + i))
                 store_f32(x, place(t, i, width), v)
+
+
+@kernel
+def _fetch_row(table: F32, at: int, width: int) -> None:
+    address = np.int64(table.ctypes.data) + 4 * at
+    for i in range(0, width, LANES):
+        fetch(address + 4 * i)

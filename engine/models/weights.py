@@ -13,7 +13,7 @@ import numpy as np
 from engine.codegen import CHUNK
 from engine.errors import BadModelFile
 from engine.gguf import GgmlType, GgufFile, Tensor
-from engine.kernels.matmul.packing import pack, pack_float
+from engine.kernels.matmul.packing import for_raised, pack, pack_float, to_integers
 from engine.models.stored import Arrays
 from engine.quant import TYPES, is_finite, to_float32
 from engine.simd import F32, I8, I64, LANES
@@ -72,12 +72,14 @@ class Several:
 
 
 class Stack(NamedTuple):
-    """A matrix of every layer, layer after layer, flat: packed integers and their scales, or float32; and biases."""
+    """A matrix of every layer, layer after layer, flat: packed integers and their scales, or float32; and biases, also
+    those of raised rows (`packing.for_raised`), empty where the matrix takes none."""
 
     weights: I8
     floats: F32
     scales: F32
     bias: F32
+    raised: F32
     digits: int  # of activations that are multiplied with it
     n: int  # padded rows of a layer
     inverses: F32  # that activations are multiplied with before they become integers, [layers * columns]
@@ -85,9 +87,10 @@ class Stack(NamedTuple):
     @classmethod
     def of(cls, arrays: Arrays, name: str, layers: int) -> "Stack":
         """The stack that `read_stack` made under this name, one of STACKS."""
-        weights, floats, scales, bias = (arrays[f"{name}.{part}"] for part in ("weights", "floats", "scales", "bias"))
+        parts = ("weights", "floats", "scales", "bias", "raised")
+        weights, floats, scales, bias, raised = (arrays[f"{name}.{part}"] for part in parts)
         digits, inverses = int(arrays[f"{name}.digits"][0]), arrays[f"{name}.inverses"]
-        return cls(weights, floats, scales, bias, digits, bias.size // layers, inverses)
+        return cls(weights, floats, scales, bias, raised, digits, bias.size // layers, inverses)
 
 
 def expect(file: GgufFile, name: str, shape: tuple[int | None, ...]) -> Tensor:
@@ -151,7 +154,8 @@ def _read_stacks(
     tensors = [[expect(file, f"{part}.weight", (rows.size, columns.size)) for part in parts] for parts in layers]
     exact = all(tensor.type == GgmlType.F32 for parts in tensors for tensor in parts)
     bias = read_vectors(file, [f"{part}.bias" for parts in layers for part in parts], rows, needed=biased)
-    found: dict[str, list[tuple[I8, F32, F32]]] = {name: [] for name in names}
+    biases = bias.reshape(len(layers), -1)
+    found: dict[str, list[tuple[I8, F32, F32, F32]]] = {name: [] for name in names}
     greatest = None if exact else smoothing.get(next(iter(names)))
     inverses = np.ones((len(layers), columns.padded), np.float32)
     for layer, parts in enumerate(tensors):
@@ -160,17 +164,19 @@ def _read_stacks(
             factors = _factors(greatest[layer], matrix)
             matrix, inverses[layer] = matrix * factors, np.float32(1) / factors
         for name, part in names.items():
-            weights, floats, scales = np.zeros(0, np.int8), np.zeros(0, np.float32), np.zeros(0, np.float32)
+            weights, floats, scales, raised = np.zeros(0, np.int8), *(np.zeros(0, np.float32) for _ in range(3))
             if exact:
                 floats = pack_float(matrix[part])
             else:
-                weights, scales = pack(matrix[part])
-            found[name].append((weights, floats, scales))
+                integers = to_integers(matrix[part])
+                weights, scales = pack(*integers)
+                raised = for_raised(biases[layer, part], *integers)
+            found[name].append((weights, floats, scales, raised))
     arrays: Arrays = {}
     for name, part in names.items():
-        for kind, values in zip(("weights", "floats", "scales"), zip(*found[name], strict=True), strict=True):
+        for kind, values in zip(("weights", "floats", "scales", "raised"), zip(*found[name], strict=True), strict=True):
             arrays[f"{name}.{kind}"] = np.concatenate(values)
-        arrays[f"{name}.bias"] = bias.reshape(len(layers), -1)[:, part].reshape(-1)
+        arrays[f"{name}.bias"] = biases[:, part].reshape(-1)
         arrays[f"{name}.inverses"] = inverses.reshape(-1)
         arrays[f"{name}.digits"] = np.array([2], np.int8)  # `calibration.py` finds where one is enough
     return arrays

@@ -1,4 +1,4 @@
-"""The arithmetic cloister-int-6 of a BERT in plain numpy, as engine/NUMERICS.md defines it: the same bits, slowly.
+"""The arithmetic cloister-int-7 of a BERT in plain numpy, as engine/NUMERICS.md defines it: the same bits, slowly.
 
 One text at a time, no tiles, no digits. Whole numbers are int64, everything else float32, each operation by
 itself.
@@ -20,8 +20,9 @@ from engine.simd import gelu as gelu_of
 f = np.float32
 Floats = NDArray[np.float32]
 TOP, SMALL, VALUES = 8191, 127, 511
-DIGITS = {1: 127, 2: 32767}
-GROUP, HALF = 64, 32
+RAISED, RAISE = 0, f(0.171875)
+TOPS = {RAISED: 255, 1: 127, 2: 32767}  # of raised rows, and of rows of so many digits
+GROUP = 64
 QKV = ("attn_q", "attn_k", "attn_v")
 KINDS = {
     "qk": ("attn_q", "attn_k"),
@@ -85,8 +86,13 @@ def fused_polynomial(coefficients: tuple[Any, ...], x: Floats) -> Floats:
 
 
 def gelu_near(y: Floats) -> Floats:
-    inside = np.clip(y, -gelu_of.END, gelu_of.END)
-    return y * fma(inside, fused_polynomial(gelu_of.POWERS, inside * inside), f(0.5))
+    t = np.minimum(np.abs(y), gelu_of.END)
+    c0, c1, c2 = (table[np.rint(4 * t).astype(int)] for table in gelu_of.TABLE)
+    return fma(y + np.abs(y), f(0.5), fma(fma(c2, t, c1), t, c0))
+
+
+def gelu_raised(y: Floats) -> Floats:
+    return gelu_near(y) + RAISE
 
 
 def whole_power(x: Floats) -> NDArray[np.int64]:
@@ -119,32 +125,38 @@ def numbers(x: Floats, top: int, greatest: Floats) -> NDArray[np.int64]:
     return np.rint(x * inverse).astype(np.int64)
 
 
-def rows_of(x: Floats, digits: int) -> tuple[NDArray[np.int64], Floats]:
-    """Rows [m, k] as whole numbers of so many digits, and the scales of their groups [m, k / 64]."""
-    groups, top = x.reshape(len(x), -1, GROUP), f(DIGITS[digits])
+def rows_of(x: Floats, kind: int) -> tuple[NDArray[np.int64], Floats]:
+    """Rows [m, k] as whole numbers, and the scales of their groups [m, k / 64]."""
+    groups, top = x.reshape(len(x), -1, GROUP), f(TOPS[kind])
     greatest = np.abs(groups).max(2)
-    return numbers(groups, DIGITS[digits], greatest[:, :, None]).reshape(x.shape), greatest / top
+    return numbers(groups, TOPS[kind], greatest[:, :, None]).reshape(x.shape), greatest / top
 
 
 def columns_of(values: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Weights [n, k] as whole numbers, and the scales of their halves of groups [n, k / 32]."""
-    halves = values.reshape(len(values), -1, HALF)
-    scales = np.abs(halves).max(2) / f(SMALL)
+    """Weights [n, k] as whole numbers, and the scales of their groups [n, k / 64]."""
+    groups = values.reshape(len(values), -1, GROUP)
+    scales = np.abs(groups).max(2) / f(SMALL)
     scales = np.where(scales > f(1e-37), scales, f(0))
     unit = np.where(scales > 0, scales, f(1))
-    return np.rint(halves / unit[:, :, None]).astype(np.int64).reshape(values.shape), scales
+    return np.rint(groups / unit[:, :, None]).astype(np.int64).reshape(values.shape), scales
 
 
 def product(x: NDArray[np.int64], s: Floats, w: NDArray[np.int64], d: Floats, bias: Floats) -> Floats:
     """The rows x with scales s times the columns w with scales d, float32 [m, n]."""
-    sums = np.einsum("mgk,ngk->mng", x.reshape(len(x), -1, HALF), w.reshape(len(w), -1, HALF))
+    sums = np.einsum("mgk,ngk->mng", x.reshape(len(x), -1, GROUP), w.reshape(len(w), -1, GROUP))
     assert np.abs(sums).max() < 2**31
     whole, y = sums.astype(f), np.tile(bias, (len(x), 1))
     for g in range(s.shape[1]):
-        first, second = 2 * g, 2 * g + 1
-        part = fma(whole[:, :, second], d[:, second], whole[:, :, first] * d[:, first])
-        y = fma(part, s[:, g : g + 1], y)
+        y = fma(whole[:, :, g] * d[:, g], s[:, g : g + 1], y)
     return y
+
+
+def for_raised(bias: Floats, w: NDArray[np.int64], d: Floats) -> Floats:
+    """The bias of rows that are raised by RAISE."""
+    sums, total = w.reshape(len(w), -1, GROUP).sum(2).astype(f), np.zeros_like(bias)
+    for g in range(d.shape[1]):
+        total = total + sums[:, g] * d[:, g]
+    return bias - RAISE * total
 
 
 def padded(x: Floats) -> Floats:
@@ -230,9 +242,11 @@ class WholeNumbers:
         if part == "attn_output":  # groups count the places of the heads' padded values
             w, x = spread(w, self.heads), spread(x, self.heads)
         factors = self.factors.get(f"{block}.{part}", np.ones(w.shape[1], f))
-        digits = next(self.digits[kind] for kind, parts in KINDS.items() if part in parts)
-        rows, columns = rows_of(padded(x * (f(1) / factors)), digits), columns_of(padded(w * factors))
+        rows, columns = rows_of(padded(x * (f(1) / factors)), self.digits_of(part)), columns_of(padded(w * factors))
         return product(*rows, *columns, bias)
+
+    def digits_of(self, part: str) -> int:
+        return next(self.digits[kind] for kind, parts in KINDS.items() if part in parts)
 
     def head(self, q: Floats, k: Floats, v: Floats) -> Floats:
         """[n, depth] of a head."""
@@ -261,8 +275,13 @@ class WholeNumbers:
 
     def feed_forward(self, block: str, x: Floats) -> Floats:
         inner = self.dense(block, "ffn_up", x)
-        is_float = self.floats & {"ffn_up", "ffn_down"}
-        return self.dense(block, "ffn_down", gelu(inner) if is_float else gelu_near(inner))
+        if self.floats & {"ffn_up", "ffn_down"}:
+            return self.dense(block, "ffn_down", gelu(inner))
+        if self.digits_of("ffn_down") == 2:
+            return self.dense(block, "ffn_down", gelu_near(inner))
+        w, bias = self.w[f"{block}.ffn_down.weight"], self.w[f"{block}.ffn_down.bias"]
+        columns = columns_of(padded(w))
+        return product(*rows_of(padded(gelu_raised(inner)), RAISED), *columns, for_raised(bias, *columns))
 
     def states(self, ids: NDArray[np.int32]) -> Floats:
         """The last layer, [tokens, values]."""

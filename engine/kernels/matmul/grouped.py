@@ -1,19 +1,19 @@
-"""Matrix products of encoders: rows of activations in groups of 64 values, weights in groups of 32.
+"""Matrix products of encoders: rows of activations and weights as integers, with scales for groups of 64 values.
 
 `quantize` makes a left operand of rows: integers of one digit, within 127, or of two, within 32767, with a scale for
 each row and group. `multiply` makes rows of them and of a matrix, and `multiply_gelu` the next left operand, through
-GELU: 64 columns are a group of it. The definition is in `codegen/group_tile.py`; the instruction set decides how a
-product is made, never what comes out.
+GELU: 64 columns are a group of it. What comes out of GELU is never far below zero: where one digit is enough, values
+are raised by RAISE and take all of a byte, from 0 to 255. The definition is in `codegen/group_tile.py`; the instruction
+set decides how a product is made, never what comes out.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from engine.codegen import start_tiles, starting
 from engine.codegen.group_amx import SCRATCH, group_amx
 from engine.codegen.group_rows import FOUR, group_rows
-from engine.codegen.group_tile import BYTES, GELU, GROUP, HALF, LINES, group_tile
+from engine.codegen.group_tile import BYTES, GELU, GELU_RAISED, GROUP, LINES, ONE, RAISED, TWO, group_tile
 from engine.kernels.compiled import inlined, kernel
 from engine.kernels.matmul.arguments import Target
 from engine.kernels.matmul.linear import ISA, VECTORS_ISA
@@ -34,22 +34,22 @@ BETWEEN = 2 * LANES
 _BYTES = LAYOUT == "bytes"
 _WIDTH = COLUMNS * LANES
 _WEIGHT = 1 if _BYTES else 2  # bytes
-_STARTS = 2 if _BYTES else 1  # arrays of 4 bytes for each half of a group and column
+_STARTS = 2 if _BYTES else 1  # arrays of 4 bytes for each group and column
+_KINDS = (RAISED, ONE, TWO)
 
-_one, _two = (group_amx(n) if ISA == "amx" else group_tile(SIZES, COLUMNS, n, VECTORS_ISA) for n in (1, 2))
-_rows_of_one, _rows_of_two = group_rows(1, ISA), group_rows(2, ISA)
-_start_halves = starting(LANES, HALF)
+_raised, _one, _two = (group_amx(n) if ISA == "amx" else group_tile(SIZES, COLUMNS, n, VECTORS_ISA) for n in _KINDS)
+_rows_of_raised, _rows_of_one, _rows_of_two = (group_rows(kind, ISA) for kind in _KINDS)
 
 
 class Operand(NamedTuple):
-    """A left operand: `rows` rows of k values, of one digit or two, and a scale for each row and group. Rows up to the
-    next multiple of 16 are readable."""
+    """A left operand: `rows` rows of k values, and a scale for each row and group; their kind is RAISED, ONE or TWO.
+    Rows up to the next multiple of 16 are readable."""
 
     quants: I8
     scales: F32
     rows: Integer
     k: Integer
-    digits: Integer
+    kind: Integer
 
 
 class Layer(NamedTuple):
@@ -64,9 +64,9 @@ class Layer(NamedTuple):
 
 
 @kernel
-def row_bytes(k: int, digits: int) -> int:
+def row_bytes(k: int, kind: int) -> int:
     """Bytes of a row of a left operand."""
-    return k * digits if _BYTES else k * 2
+    return k if _BYTES and kind != TWO else k * 2
 
 
 @kernel
@@ -81,12 +81,14 @@ def quantize(x: F32, first: int, factors: F32, to: Operand) -> None:
 @inlined
 def _take(x: F32, at: int, factors: F32, factors_at: int, r: int, g: int, to: Operand) -> None:
     """Group g of the rows r..r + 3 of a left operand, from the values from x[at] on."""
-    step = row_bytes(to.k, to.digits)
+    step = row_bytes(to.k, to.kind)
     values, multiplied = np.int64(x.ctypes.data) + 4 * at, np.int64(factors.ctypes.data) + 4 * factors_at
     out = np.int64(to.quants.ctypes.data) + r * step + g * (GROUP if _BYTES else 2 * GROUP)
     groups = to.k // GROUP
     scale = np.int64(to.scales.ctypes.data) + 4 * (r * groups + g)
-    if to.digits == 1:
+    if to.kind == RAISED:
+        _rows_of_raised(values, multiplied, out, step, to.k, scale, 4 * groups)
+    elif to.kind == ONE:
         _rows_of_one(values, multiplied, out, step, to.k, scale, 4 * groups)
     else:
         _rows_of_two(values, multiplied, out, step, to.k, scale, 4 * groups)
@@ -95,51 +97,36 @@ def _take(x: F32, at: int, factors: F32, factors_at: int, r: int, g: int, to: Op
 @kernel
 def multiply(left: Operand, layer: Layer, target: Target, first: int, totals: F32) -> None:
     """Rows first.. of the target = left @ weights + bias, stored or added, as its mode says."""
-    _begin()
     for j in range(0, layer.n, _WIDTH):
         for i in range(0, left.rows, ROWS):
-            _tile(left, layer, i, j, target, first + i, target.column + j, totals)
-    _end()
+            _tile(left, layer, i, j, target, first + i, target.column + j, totals, _WIDTH)
 
 
 @kernel
 def multiply_gelu(left: Operand, layer: Layer, out: Operand, between: F32, factors: F32, totals: F32) -> None:
-    """out = gelu(left @ weights + bias), times the factor of each place, as a left operand; `between` has room for
-    BETWEEN rows of 64 values."""
-    target = Target(between, np.int64(GROUP), np.int64(0), np.int64(GELU))
-    _begin()
+    """out = gelu(left @ weights + bias), as a left operand: raised, or times the factor of each place. `between` has
+    room for BETWEEN rows of 64 values."""
+    mode = np.int64(GELU_RAISED) if out.kind == RAISED else np.int64(GELU)
+    target = Target(between, np.int64(GROUP), np.int64(0), mode)
     for j in range(0, layer.n, GROUP):
         for i in range(0, left.rows, _TOGETHER):
             some = min(_TOGETHER, left.rows - i)
             for c in range(0, GROUP, _WIDTH):
                 for r in range(0, some, ROWS):
-                    _tile(left, layer, i + r, j + c, target, r, c, totals)
+                    _tile(left, layer, i + r, j + c, target, r, c, totals, GROUP)
             for r in range(0, some, FOUR):
                 _take(between, place(r, 0, GROUP), factors, j, i + r, j // GROUP, out)
-    _end()
-
-
-@kernel
-def _begin() -> None:
-    """Tiles of half a group, before the first product."""
-    if ISA == "amx":
-        _start_halves()
-
-
-@kernel
-def _end() -> None:
-    """Whole tiles again, after the last product."""
-    if ISA == "amx":
-        start_tiles()
 
 
 @inlined
-def _tile(left: Operand, layer: Layer, i: int, j: int, target: Target, row: int, column: int, totals: F32) -> None:
+def _tile(
+    left: Operand, layer: Layer, i: int, j: int, target: Target, row: int, column: int, totals: F32, next_: int
+) -> None:
     """The rows from i on and the columns from j on, as the rows from `row` on and the columns from `column` on of the
-    target."""
+    target. Weights of columns `next_` further are fetched meanwhile."""
     k, groups, rows = left.k, left.k // GROUP, min(ROWS, left.rows - i)
-    step, panel = row_bytes(k, left.digits), LANES * k * _WEIGHT
-    of_columns = 4 * LANES * 2 * groups * _STARTS  # bytes of the scales of 16 columns
+    step, panel = row_bytes(k, left.kind), LANES * k * _WEIGHT
+    of_columns = 4 * LANES * groups * _STARTS  # bytes of the scales of 16 columns
     number = layer.number * (layer.n // LANES) + j // LANES
     a, s = np.int64(left.quants.ctypes.data) + i * step, np.int64(left.scales.ctypes.data) + 4 * i * groups
     w, d = np.int64(layer.quants.ctypes.data) + number * panel, np.int64(layer.scales.ctypes.data) + number * of_columns
@@ -147,8 +134,12 @@ def _tile(left: Operand, layer: Layer, i: int, j: int, target: Target, row: int,
     out = np.int64(target.out.ctypes.data) + 4 * place(row, column, target.width)
     scratch = np.int64(totals.ctypes.data)
     cross, jump = LANES - row % LANES, 4 * LANES * (target.width - LANES)
-    mode, ahead = target.mode, w + COLUMNS * panel + 4 * LANES * 2 * groups * LINES * (i // ROWS)
-    if left.digits == 1:
+    mode, ahead = target.mode, w + next_ // LANES * panel + 4 * LANES * groups * LINES * (i // ROWS)
+    if left.kind == RAISED:
+        _raised(
+            rows, a, step, k, s, 4 * groups, w, panel, d, bias, groups, out, 4 * TILE, cross, jump, mode, scratch, ahead
+        )
+    elif left.kind == ONE:
         _one(
             rows, a, step, k, s, 4 * groups, w, panel, d, bias, groups, out, 4 * TILE, cross, jump, mode, scratch, ahead
         )

@@ -12,9 +12,9 @@ from engine.codegen.group_tile import BYTES
 from engine.cpu import ISAS
 from engine.simd import JIT
 from tests.engine.codegen.test_group_tile import usable
-from tests.engine.kernels.groups import row_bytes
+from tests.engine.kernels.groups import planes_of, row_bytes
 from tests.engine.kernels.tiles import near, to_tiles, untouched
-from tests.reference.whole_numbers import GROUP, rows_of
+from tests.reference.whole_numbers import GROUP, RAISED, TOPS, rows_of
 
 LOW, ROW, SCALES = 3 * GROUP, 9 * GROUP, 5
 """Bytes to second digits and to the next row, and values to the next scale."""
@@ -31,21 +31,25 @@ def rows() -> list[np.ndarray]:
     return [x.astype(np.float32) for x in found]
 
 
-@pytest.mark.parametrize("digits", [1, 2])
+def random_factors(random: np.random.Generator) -> np.ndarray:
+    return (random.random(GROUP) / 2 + 0.5).astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", TOPS)
 @pytest.mark.parametrize("isa", ISAS)
-def test_four_rows(isa: str, digits: int) -> None:
+def test_four_rows(isa: str, kind: int) -> None:
     usable(isa)
-    take, random = group_rows(digits, isa), np.random.default_rng(digits)
+    take, random = group_rows(kind, isa), np.random.default_rng(kind)
 
     @njit
     def run(at: Any) -> None:
         take(*at)
 
     layout = "bytes" if isa in BYTES and JIT else "pairs"
-    planes = digits if layout == "bytes" else 1
+    planes = planes_of(kind, layout)
     size = GROUP * (1 if layout == "bytes" else 2)
     for x in rows():
-        factors = (random.random(GROUP) / 2 + 0.5).astype(np.float32)
+        x, factors = (np.abs(x), np.ones(GROUP, np.float32)) if kind == RAISED else (x, random_factors(random))
         out, guard = near(np.full(FOUR * ROW, 0x55, np.int8))
         scales, other = near(np.full(FOUR * SCALES, 7, np.float32))
         values = to_tiles(x)
@@ -53,13 +57,13 @@ def test_four_rows(isa: str, digits: int) -> None:
             values.ctypes.data, factors.ctypes.data, out.ctypes.data, ROW, LOW, scales.ctypes.data, 4 * SCALES
         ))))  # fmt: skip
         finite = np.isfinite(x).all(1)
-        numbers, expected = rows_of(np.where(finite[:, None], x, 0) * factors, digits)
+        numbers, expected = rows_of(np.where(finite[:, None], x, 0) * factors, kind)
         found = scales.reshape(FOUR, SCALES)
         assert np.array_equal(found[:, 0], np.where(finite, expected[:, 0], np.nan), equal_nan=True)
         assert (found[:, 1:] == 7).all()
         stored = np.full((FOUR, ROW), 0x55, np.int8)
         for plane in range(planes):
-            stored[:, LOW * plane : LOW * plane + size] = row_bytes(numbers, digits, layout).reshape(FOUR, planes, -1)[
+            stored[:, LOW * plane : LOW * plane + size] = row_bytes(numbers, kind, layout).reshape(FOUR, planes, -1)[
                 :, plane
             ]
         assert np.array_equal(out.reshape(FOUR, ROW)[finite], stored[finite])

@@ -1,5 +1,5 @@
 """Tiles of an encoder's products against their definition, bit for bit: every instruction set that this processor has,
-every number of rows, of one digit and of two, up to the greatest numbers."""
+every number of rows, of each kind, up to the greatest numbers."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ import pytest
 from numba import njit
 
 import engine
-from engine.codegen import starting, stop_tiles
+from engine.codegen import start_tiles, stop_tiles
 from engine.codegen.group_amx import SCRATCH, group_amx
-from engine.codegen.group_tile import ADD, BYTES, GELU, HALF, STORE, Tile, group_tile
+from engine.codegen.group_tile import ADD, BYTES, GELU, GELU_RAISED, STORE, Tile, group_tile
 from engine.cpu import ISAS
 from engine.kernels.matmul.grouped import TILES
 from engine.kernels.places import TILE, place
@@ -20,7 +20,7 @@ from tests.engine.kernels import groups
 from tests.engine.kernels.groups import Numbers
 from tests.engine.kernels.tiles import from_tiles, near, to_tiles, untouched
 from tests.reference import whole_numbers as reference
-from tests.reference.whole_numbers import DIGITS, gelu_near
+from tests.reference.whole_numbers import RAISED, TOPS, gelu_near, gelu_raised
 
 WIDTH, FIRST_COLUMN = 96, 16  # of what tiles are written into
 Run = Any
@@ -33,39 +33,40 @@ def usable(isa: str) -> None:
         pytest.skip(f"kernels are compiled for {engine.isa()} here")
 
 
-@pytest.fixture(scope="module", params=[(isa, digits) for isa in ISAS for digits in (1, 2)], ids=str)
+@pytest.fixture(scope="module", params=[(isa, kind) for isa in ISAS for kind in TOPS], ids=str)
 def tile(request: pytest.FixtureRequest) -> tuple[str, int, Run]:
-    """A tile of an instruction set, for rows of so many digits."""
-    isa, digits = request.param
+    """A tile of an instruction set, for rows of a kind."""
+    isa, kind = request.param
     usable(isa)
     if isa == "amx":
-        multiply, begin = group_amx(digits), starting(LANES, HALF)
+        multiply = group_amx(kind)
 
         @njit
         def on_tiles(rows: int, at: Any) -> None:
-            begin()
+            start_tiles()
             multiply(rows, *at)
             stop_tiles()  # type: ignore[call-arg]
 
-        return isa, digits, on_tiles
+        return isa, kind, on_tiles
     sizes, columns = TILES[isa]
-    multiply = group_tile(sizes, columns, digits, isa)
+    multiply = group_tile(sizes, columns, kind, isa)
 
     @njit
     def run(rows: int, at: Any) -> None:
         multiply(rows, *at)
 
-    return isa, digits, run
+    return isa, kind, run
 
 
-def cases(top: int, rows: int, n: int, k: int) -> list[tuple[Numbers, Numbers]]:
+def cases(kind: int, rows: int, n: int, k: int) -> list[tuple[Numbers, Numbers]]:
     """Rows and columns: any, the greatest and the least, and those whose products all have one sign."""
-    random = np.random.default_rng(rows)
-    signs = random.choice([-1, 1], k)
+    random, top = np.random.default_rng(rows), TOPS[kind]
+    least = 0 if kind == RAISED else -top
+    signs = random.choice([1] if kind == RAISED else [-1, 1], k)
     return [
-        (random.integers(-top, top + 1, (rows, k)), random.integers(-127, 128, (n, k))),
+        (random.integers(least, top + 1, (rows, k)), random.integers(-127, 128, (n, k))),
         (np.full((rows, k), top), np.full((n, k), 127)),
-        (np.full((rows, k), -top), np.full((n, k), 127)),
+        (np.full((rows, k), least), np.full((n, k), 127)),
         (np.tile(signs * top, (rows, 1)), np.tile(-127 * signs, (n, 1))),
         (np.zeros((rows, k), np.int64), np.full((n, k), -127)),
     ]
@@ -73,15 +74,15 @@ def cases(top: int, rows: int, n: int, k: int) -> list[tuple[Numbers, Numbers]]:
 
 def check(found: tuple[str, int, Run], rows: int, x: Numbers, w: Numbers, first: int, mode: int) -> None:
     """Multiply x, of which `rows` count, and w, into rows from `first` on of a wider place."""
-    isa, digits, run = found
+    isa, kind, run = found
     (n, k), random = w.shape, np.random.default_rng(first)
     layout = "bytes" if isa in BYTES and JIT else "pairs"
-    step = 2 * k if layout == "pairs" else digits * k
-    s, d = random.random((len(x), k // 64)).astype(np.float32), random.random((n, k // HALF)).astype(np.float32)
-    s, d, bias = s / np.float32(DIGITS[digits]), d / np.float32(127), random.standard_normal(n).astype(np.float32)
+    step = 2 * k if layout == "pairs" else groups.planes_of(kind, layout) * k
+    s, d = (random.random((count, k // reference.GROUP)).astype(np.float32) for count in (len(x), n))
+    s, d, bias = s / np.float32(TOPS[kind]), d / np.float32(127), random.standard_normal(n).astype(np.float32)
     before = random.standard_normal((2 * LANES, WIDTH)).astype(np.float32)
     arrays = [
-        groups.row_bytes(x, digits, layout), s.reshape(-1), groups.column_bytes(w, layout),
+        groups.row_bytes(x, kind, layout), s.reshape(-1), groups.column_bytes(w, layout),
         groups.column_scales(w, d, layout), bias, to_tiles(before), np.zeros(SCRATCH // 4, np.float32),
     ]  # fmt: skip
     kept = near(*arrays)
@@ -93,7 +94,9 @@ def check(found: tuple[str, int, Run], rows: int, x: Numbers, w: Numbers, first:
     ))))  # fmt: skip
     y = reference.product(x, s, w, d, bias)[:rows]
     expected, inside = before.copy(), (slice(first, first + rows), slice(FIRST_COLUMN, FIRST_COLUMN + n))
-    expected[inside] = {STORE: y, GELU: gelu_near(y), ADD: before[inside] + y}[mode]
+    expected[inside] = {
+        STORE: y, GELU: gelu_near(y), GELU_RAISED: gelu_raised(y), ADD: before[inside] + y,
+    }[mode]  # fmt: skip
     assert np.array_equal(from_tiles(kept[10], WIDTH), expected)
     assert all(untouched(guard) for guard in kept[1::2])
     assert all(array.tobytes() == now.tobytes() for array, now in zip(arrays[:5], kept[:10:2], strict=True))
@@ -108,20 +111,20 @@ def sizes_of(isa: str) -> tuple[list[int], int]:
 
 
 def test_every_number_of_rows(tile: tuple[str, int, Run]) -> None:
-    isa, digits, _ = tile
+    isa, kind, _ = tile
     sizes, n = sizes_of(isa)
     for rows in sizes:
         for k in (64, 192):
-            for x, w in cases(DIGITS[digits], LANES if isa == "amx" else rows, n, k):
+            for x, w in cases(kind, LANES if isa == "amx" else rows, n, k):
                 check(tile, rows, x, w, 0, STORE)
 
 
-@pytest.mark.parametrize("mode", [STORE, GELU, ADD])
+@pytest.mark.parametrize("mode", [STORE, GELU, ADD, GELU_RAISED])
 def test_the_modes_and_rows_that_cross_a_block(tile: tuple[str, int, Run], mode: int) -> None:
-    isa, digits, _ = tile
+    isa, kind, _ = tile
     sizes, n = sizes_of(isa)
     for rows in sizes:
-        x, w = cases(DIGITS[digits], LANES if isa == "amx" else rows, n, 128)[0]
+        x, w = cases(kind, LANES if isa == "amx" else rows, n, 128)[0]
         # on AMX rows begin with a block; of other tiles each row may be the first of the next one
         for first in (0, 16) if isa == "amx" else range(LANES - rows, LANES + 1):
             check(tile, rows, x, w, first, mode)

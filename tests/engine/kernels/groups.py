@@ -5,27 +5,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.reference.whole_numbers import HALF
+from tests.reference.whole_numbers import GROUP, RAISED
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.int64]
 
 
-def row_bytes(x: Numbers, digits: int, layout: str) -> NDArray[np.int8]:
+def planes_of(kind: int, layout: str) -> int:
+    """How many planes of digits a row has; int16 hold all of them."""
+    return 1 if layout == "pairs" else max(1, kind)
+
+
+def row_bytes(x: Numbers, kind: int, layout: str) -> NDArray[np.int8]:
     """Rows as a left operand: each row's digits without sign, plane after plane, or int16."""
     if layout == "pairs":
         return np.ascontiguousarray(x.astype(np.int16)).view(np.int8).reshape(-1)
-    planes = [x + 128] if digits == 1 else [(x >> 8) + 128, x & 255]
+    planes = [x] if kind == RAISED else [x + 128] if kind == 1 else [(x >> 8) + 128, x & 255]
     return np.stack(planes, 1).astype(np.uint8).view(np.int8).reshape(-1)
 
 
-def numbers_of(operand: NDArray[np.int8], rows: int, k: int, digits: int, layout: str) -> Numbers:
+def numbers_of(operand: NDArray[np.int8], rows: int, k: int, kind: int, layout: str) -> Numbers:
     """The whole numbers [rows, k] of a left operand."""
     if layout == "pairs":
         return operand[: 2 * rows * k].view(np.int16).astype(np.int64).reshape(rows, k)
-    planes = operand[: digits * rows * k].view(np.uint8).astype(np.int64).reshape(rows, digits, k)
-    high = planes[:, 0] - 128
-    return high if digits == 1 else 256 * high + planes[:, 1]
+    count = planes_of(kind, layout)
+    planes = operand[: count * rows * k].view(np.uint8).astype(np.int64).reshape(rows, count, k)
+    high = planes[:, 0] if kind == RAISED else planes[:, 0] - 128
+    return 256 * high + planes[:, 1] if count == 2 else high
 
 
 def column_bytes(w: Numbers, layout: str) -> NDArray[np.int8]:
@@ -43,5 +49,5 @@ def column_scales(w: Numbers, d: Floats, layout: str) -> Floats:
 
     if layout == "pairs":
         return by_columns(d).reshape(-1)
-    starts = -128 * w.reshape(len(w), -1, HALF).sum(2)
+    starts = -128 * w.reshape(len(w), -1, GROUP).sum(2)
     return np.concatenate([by_columns(d), by_columns(starts.astype(np.int32))], 1).reshape(-1)

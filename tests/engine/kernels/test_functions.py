@@ -13,6 +13,7 @@ from engine import simd
 from engine.codegen import TOP
 from engine.kernels import functions
 from engine.simd import load_f32, store_f32
+from engine.simd.gelu import RAISE
 
 Array = NDArray[np.float32]
 
@@ -75,6 +76,11 @@ def test_gelu_near_is_within_three_ten_thousandths() -> None:
     assert error[np.abs(x) > 12].max() < 1e-30
 
 
+def test_raised_values_are_above_zero() -> None:
+    x = np.concatenate([np.linspace(-4, 4, 400_000), [-1e4, -3e38]]).astype(np.float32)
+    assert (apply(simd.gelu_near, x) + RAISE).min() > 1e-3
+
+
 def whole_powers(x: Array) -> NDArray[np.int32]:
     """The whole numbers that `whole_power` finds."""
     moved = np.array([functions.whole_power_of(float(v)) for v in x], np.float32)
@@ -101,7 +107,8 @@ def test_nan_stays_nan_and_an_infinity_never_becomes_an_ordinary_value(function:
 
 
 def test_gelu_near_of_infinities() -> None:
-    found = apply(simd.gelu_near, np.array([np.inf, 3e38, -3e38] + [0] * 13, np.float32))
+    found = apply(simd.gelu_near, np.array([np.inf, 3e38, -3e38, -np.inf] + [0] * 12, np.float32))
     assert found[0] == np.inf
     assert found[1] > 2e38
-    assert np.isfinite(found[2])
+    assert found[2] == 0
+    assert np.isnan(found[3])

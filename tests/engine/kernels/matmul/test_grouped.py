@@ -17,124 +17,127 @@ from tests.engine.kernels import groups
 from tests.engine.kernels.groups import Floats, Numbers
 from tests.engine.kernels.tiles import from_tiles, near, to_tiles, untouched
 from tests.reference import whole_numbers as reference
-from tests.reference.whole_numbers import gelu_near
+from tests.reference.whole_numbers import RAISED, gelu_near, gelu_raised
 
 LAYERS = 2
 Operand = tuple[Any, Any]
 
 
 @njit
-def quantize(x: Floats, first: int, factors: Floats, left: Operand, m: int, k: int, digits: int) -> None:
+def quantize(x: Floats, first: int, factors: Floats, left: Operand, m: int, k: int, kind: int) -> None:
     quants, scales = left
-    grouped.quantize(x, first, factors, grouped.Operand(quants, scales, m, k, digits))
+    grouped.quantize(x, first, factors, grouped.Operand(quants, scales, m, k, kind))
 
 
 @njit
 def multiply(
-    left: Operand, m: int, k: int, digits: int, stack: Any, layer: int, n: int, out: Floats, first: int, column: int,
+    left: Operand, m: int, k: int, kind: int, stack: Any, layer: int, n: int, out: Floats, first: int, column: int,
     width: int, mode: int, totals: Floats,
 ) -> None:  # fmt: skip
     (quants, scales), (weights, factors, bias) = left, stack
     start()
     matrix = grouped.Layer(weights, factors, bias, layer, n)
     grouped.multiply(
-        grouped.Operand(quants, scales, m, k, digits), matrix, Target(out, width, column, mode), first, totals
+        grouped.Operand(quants, scales, m, k, kind), matrix, Target(out, width, column, mode), first, totals
     )
     stop()
 
 
 @njit
 def multiply_gelu(
-    left: Operand, m: int, k: int, digits: int, stack: Any, layer: int, n: int, made: Operand, out_digits: int,
+    left: Operand, m: int, k: int, kind: int, stack: Any, layer: int, n: int, made: Operand, out_kind: int,
     between: Floats, inverses: Floats, totals: Floats,
 ) -> None:  # fmt: skip
     (quants, scales), (weights, factors, bias), (operand, operand_scales) = left, stack, made
     start()
     matrix, out = (
         grouped.Layer(weights, factors, bias, layer, n),
-        grouped.Operand(operand, operand_scales, m, n, out_digits),
+        grouped.Operand(operand, operand_scales, m, n, out_kind),
     )
-    grouped.multiply_gelu(grouped.Operand(quants, scales, m, k, digits), matrix, out, between, inverses, totals)
+    grouped.multiply_gelu(grouped.Operand(quants, scales, m, k, kind), matrix, out, between, inverses, totals)
     stop()
 
 
-def row_size(k: int, digits: int) -> int:
+def row_size(k: int, kind: int) -> int:
     """Bytes of a row of an operand."""
-    return 2 * k if LAYOUT == "pairs" else digits * k
+    return 2 * k if LAYOUT == "pairs" else groups.planes_of(kind, LAYOUT) * k
 
 
-def empty(m: int, k: int, digits: int) -> list[Any]:
+def empty(m: int, k: int, kind: int) -> list[Any]:
     """Room for an operand of m rows and for its scales, rows up to a multiple of 16 readable; each with its guard."""
     rows = -(-m // 16) * 16
-    return near(np.zeros(rows * row_size(k, digits), np.int8), np.zeros(rows * (k // reference.GROUP), np.float32))
+    return near(np.zeros(rows * row_size(k, kind), np.int8), np.zeros(rows * (k // reference.GROUP), np.float32))
 
 
-def taken(x: Floats, digits: int, first: int = 0, factors: Floats | None = None) -> tuple[Operand, Numbers, Floats]:
+def taken(x: Floats, kind: int, first: int = 0, factors: Floats | None = None) -> tuple[Operand, Numbers, Floats]:
     """The rows of x from `first` on as a left operand; and its whole numbers and scales."""
     m, k = len(x) - first, x.shape[1]
-    quants, guard, scales, other = empty(m, k, digits)
+    quants, guard, scales, other = empty(m, k, kind)
     ones = np.ones(k, np.float32) if factors is None else factors
-    quantize(to_tiles(x), first, ones, (quants, scales), m, k, digits)
+    quantize(to_tiles(x), first, ones, (quants, scales), m, k, kind)
     assert untouched(guard)
     assert untouched(other)
-    assert not quants[-(-m // FOUR) * FOUR * row_size(k, digits) :].any()
-    numbers = groups.numbers_of(quants, m, k, digits, LAYOUT)
+    assert not quants[-(-m // FOUR) * FOUR * row_size(k, kind) :].any()
+    numbers = groups.numbers_of(quants, m, k, kind, LAYOUT)
     return (quants, scales), numbers, scales.reshape(-1, k // reference.GROUP)[:m]
 
 
-@pytest.mark.parametrize("digits", [1, 2])
+@pytest.mark.parametrize("kind", [1, 2])
 @pytest.mark.parametrize("k", [64, 192, 384])
 @pytest.mark.parametrize(("first", "count"), [(0, 1), (0, 17), (32, 5), (16, 33)])
-def test_rows_become_whole_numbers(k: int, first: int, count: int, digits: int) -> None:
+def test_rows_become_whole_numbers(k: int, first: int, count: int, kind: int) -> None:
     random = np.random.default_rng(k)
     x = random.standard_normal((first + count, k)) * 10.0 ** random.integers(-25, 25, (first + count, 1))
     x, factors = x.astype(np.float32), (random.random(k) + 0.5).astype(np.float32)
-    _, numbers, scales = taken(x, digits, first, factors)
-    expected, of_groups = reference.rows_of(x[first:] * factors, digits)
+    _, numbers, scales = taken(x, kind, first, factors)
+    expected, of_groups = reference.rows_of(x[first:] * factors, kind)
     assert np.array_equal(scales, of_groups)
     assert np.array_equal(numbers, expected)
-    assert (np.abs(numbers).reshape(count, -1, reference.GROUP).max(2) == reference.DIGITS[digits]).all()
+    assert (np.abs(numbers).reshape(count, -1, reference.GROUP).max(2) == reference.TOPS[kind]).all()
 
 
-@pytest.mark.parametrize("digits", [1, 2])
+@pytest.mark.parametrize("kind", [1, 2])
 @pytest.mark.parametrize("lane", [0, 21, 47, 63])
 @pytest.mark.parametrize("value", [np.nan, -np.nan, np.inf, -np.inf])
-def test_what_is_not_finite_becomes_nan(lane: int, value: float, digits: int) -> None:
+def test_what_is_not_finite_becomes_nan(lane: int, value: float, kind: int) -> None:
     x = np.random.default_rng(lane).standard_normal((3, 128)).astype(np.float32)
     x[1, 64 + lane] = value
-    left, _, scales = taken(x, digits)
+    left, _, scales = taken(x, kind)
     assert np.array_equal(np.isnan(scales), [[False, False], [False, True], [False, False]])
     stack, _ = stack_of(np.random.default_rng(1), 64, 128)
     out = to_tiles(np.zeros((3, 64)))
-    multiply(left, 3, 128, digits, stack, 0, 64, out, 0, 0, 64, PLAIN, np.zeros(TOTALS, np.float32))
+    multiply(left, 3, 128, kind, stack, 0, 64, out, 0, 0, 64, PLAIN, np.zeros(TOTALS, np.float32))
     assert np.array_equal(np.isnan(from_tiles(out, 64)[:3]).all(1), [False, True, False])
     assert np.isfinite(from_tiles(out, 64)[[0, 2]]).all()
 
 
-@pytest.mark.parametrize("digits", [1, 2])
+@pytest.mark.parametrize("kind", [1, 2])
 @pytest.mark.parametrize("value", [0, 1e-31, 1e-45])
-def test_groups_of_nothing_and_of_next_to_nothing_become_zeros(value: float, digits: int) -> None:
+def test_groups_of_nothing_and_of_next_to_nothing_become_zeros(value: float, kind: int) -> None:
     x = np.ones((2, 128), np.float32)
     x[:, :64] = value
-    _, numbers, scales = taken(x, digits)
+    _, numbers, scales = taken(x, kind)
     assert not numbers[:, :64].any()
     assert scales[:, 0].max() < 1e-32
-    assert (numbers[:, 64:] == reference.DIGITS[digits]).all()
+    assert (numbers[:, 64:] == reference.TOPS[kind]).all()
 
 
 def stack_of(random: np.random.Generator, n: int, k: int) -> tuple[Any, list[tuple[Numbers, Floats, Floats]]]:
     """Matrices of several layers as they are packed, and what each of them is: numbers, scales, bias."""
     values = random.standard_normal((LAYERS, n, k)).astype(np.float32)
     bias = random.standard_normal((LAYERS, n)).astype(np.float32)
-    weights, scales = (np.concatenate(parts) for parts in zip(*map(packing.pack, values), strict=True))
+    weights, scales = (
+        np.concatenate(parts)
+        for parts in zip(*(packing.pack(*packing.to_integers(each)) for each in values), strict=True)
+    )
     means = [(*reference.columns_of(matrix), of) for matrix, of in zip(values, bias, strict=True)]
     return (weights, scales, bias.reshape(-1)), means
 
 
-def check(m: int, n: int, k: int, digits: int, first: int = 0) -> None:
+def check(m: int, n: int, k: int, kind: int, first: int = 0) -> None:
     """Both layers of a stack, stored and added in a part of wider rows, and through GELU."""
     random = np.random.default_rng(m)
-    left, x, s = taken(random.standard_normal((m, k)).astype(np.float32), digits)
+    left, x, s = taken(random.standard_normal((m, k)).astype(np.float32), kind)
     stack, means = stack_of(random, n, k)
     column, width = 32, n + 96
     before = random.standard_normal((first + m + 3, width)).astype(np.float32)
@@ -144,28 +147,27 @@ def check(m: int, n: int, k: int, digits: int, first: int = 0) -> None:
         y = reference.product(x, s, w, d, bias)
         for mode in (PLAIN, ADD):
             expected, (out, behind) = before.copy(), near(to_tiles(before, 0))
-            multiply(left, m, k, digits, stack, layer, n, out, first, column, width, mode, totals)
+            multiply(left, m, k, kind, stack, layer, n, out, first, column, width, mode, totals)
             expected[inside] = before[inside] + y if mode == ADD else y
             assert np.array_equal(out, to_tiles(expected, 0))
             assert untouched(behind)
-        numbers, scales = reference.rows_of(gelu_near(y), 3 - digits)
-        quants, behind, found, other = empty(m, n, 3 - digits)
+        made = {RAISED: 2, 1: RAISED, 2: 1}[kind]
+        numbers, scales = reference.rows_of(gelu_raised(y) if made == RAISED else gelu_near(y), made)
+        quants, behind, found, other = empty(m, n, made)
         between, after = near(np.zeros(BETWEEN * reference.GROUP, np.float32))
-        multiply_gelu(
-            left, m, k, digits, stack, layer, n, (quants, found), 3 - digits, between, np.ones(n, np.float32), totals
-        )
-        assert np.array_equal(groups.numbers_of(quants, m, n, 3 - digits, LAYOUT), numbers)
+        multiply_gelu(left, m, k, kind, stack, layer, n, (quants, found), made, between, np.ones(n, np.float32), totals)
+        assert np.array_equal(groups.numbers_of(quants, m, n, made, LAYOUT), numbers)
         assert np.array_equal(found.reshape(-1, n // reference.GROUP)[:m], scales)
         assert all(untouched(each) for each in (behind, other, after, guard))
 
 
-@pytest.mark.parametrize("digits", [1, 2])
+@pytest.mark.parametrize("kind", [1, 2])
 @pytest.mark.parametrize("m", range(1, 41))
-def test_rows_around_the_height_of_a_tile(m: int, digits: int) -> None:
-    check(m, 64, 128, digits)
+def test_rows_around_the_height_of_a_tile(m: int, kind: int) -> None:
+    check(m, 64, 128, kind)
 
 
-@pytest.mark.parametrize("digits", [1, 2])
+@pytest.mark.parametrize("kind", [1, 2])
 @pytest.mark.parametrize(("n", "k"), [(64, 64), (128, 192), (320, 64), (64, 1536)])
-def test_widths_and_rows_that_are_not_the_first(n: int, k: int, digits: int) -> None:
-    check(19, n, k, digits, first=32)
+def test_widths_and_rows_that_are_not_the_first(n: int, k: int, kind: int) -> None:
+    check(19, n, k, kind, first=32)

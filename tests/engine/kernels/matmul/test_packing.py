@@ -26,15 +26,15 @@ def test_weights_become_the_nearest_numbers(k: int) -> None:
     assert (numbers.dtype, scales.dtype) == (np.int32, np.float32)
     assert np.array_equal(numbers, expected)
     assert np.array_equal(scales, factors)
-    assert np.array_equal(np.abs(numbers).reshape(64, -1, reference.HALF).max(2) == SMALL_TOP, scales > 0)
-    of_each = np.repeat(scales.astype(np.float64), reference.HALF, axis=1)
+    assert np.array_equal(np.abs(numbers).reshape(64, -1, reference.GROUP).max(2) == SMALL_TOP, scales > 0)
+    of_each = np.repeat(scales.astype(np.float64), reference.GROUP, axis=1)
     assert (np.abs(numbers * of_each - values) <= 0.5001 * of_each).all()
 
 
 @pytest.mark.parametrize(("n", "k"), [(64, 64), (128, 192), (64, 1536)])
 def test_the_order_of_an_operand(n: int, k: int) -> None:
     values = weights(n, k)
-    packed, scales = packing.pack(values)
+    packed, scales = packing.pack(*packing.to_integers(values))
     numbers, factors = reference.columns_of(values)
     assert np.array_equal(packed, groups.column_bytes(numbers, LAYOUT))
     assert scales.tobytes() == groups.column_scales(numbers, factors, LAYOUT).tobytes()
@@ -47,10 +47,18 @@ def test_weights_near_the_least_float32_stay_within_their_bounds(size: float) ->
     assert (numbers.any(), scales.any()) == (size > 1e-34, size > 1e-34)
 
 
-def test_the_scale_does_not_depend_on_the_order_within_a_half() -> None:
+def test_the_bias_of_raised_rows_is_less_what_they_are_raised_by() -> None:
+    values, bias = weights(64, 384), np.random.default_rng(7).standard_normal(64).astype(np.float32)
+    found = packing.for_raised(bias, *packing.to_integers(values))
+    assert np.array_equal(found, reference.for_raised(bias, *reference.columns_of(values)))
+    expected = bias - 0.171875 * values.sum(1, dtype=np.float64)
+    assert np.allclose(found, expected, rtol=0, atol=2e-2 * np.abs(values).max(1))
+
+
+def test_the_scale_does_not_depend_on_the_order_within_a_group() -> None:
     random = np.random.default_rng(5)
     values = random.standard_normal((64, 1536)).astype(np.float32)
-    order = (np.arange(0, 1536, reference.HALF)[:, None] + random.permutation(reference.HALF)).reshape(-1)
+    order = (np.arange(0, 1536, reference.GROUP)[:, None] + random.permutation(reference.GROUP)).reshape(-1)
     numbers, scales = packing.to_integers(values)
     mixed, others = packing.to_integers(values[:, order])
     assert np.array_equal(numbers[:, order], mixed)
