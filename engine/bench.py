@@ -22,6 +22,7 @@ from engine.models import Network
 from engine.models.layers import (
     FFN_ROWS,
     FIRST,
+    QKV_ROWS,
     Rows,
     Scratch,
     Weights,
@@ -114,13 +115,14 @@ def _parts(parts: int, times: int, starts: I64, weights: Weights, gated: bool, s
     """These parts as they follow each other in a forward pass; what they add goes to `sums`, so that nothing grows."""
     sizes, stacks, heads, products, count = weights.sizes, weights.stacks, weights.heads, scratch.products, starts[1]
     d_model, queries = sizes.d_model, sizes.queries
-    x, out, mixed = Rows(scratch.x, FIRST, d_model), Rows(sums, FIRST, d_model), Rows(scratch.mixed, FIRST, queries)
+    out, mixed = Rows(sums, FIRST, d_model), Rows(scratch.mixed, FIRST, queries)
     hidden, halves = Rows(scratch.hidden, FIRST, sizes.d_ff), Rows(scratch.halves, FIRST, 2 * sizes.d_ff)
     start()
     for _ in range(times):
         for layer in range(sizes.layers):
-            if parts & _QUERIES:
-                project_qkv(x, count, stacks, layer, queries, scratch.qkv, products)
+            for t in range(0, count if parts & _QUERIES else 0, QKV_ROWS):
+                rows, some = min(QKV_ROWS, count - t), Rows(scratch.x, t, d_model)
+                project_qkv(some, rows, stacks, layer, queries, scratch.qkv, products)
             if parts & _ATTENTION:
                 here = Heads(heads.number, heads.head_dim, queries, heads.scale, weights.windows[layer])
                 attend_all(scratch.qkv, starts, here, weights.exact, scratch.attention, scratch.mixed)

@@ -7,7 +7,6 @@ from engine.codegen.amx import (
     multiply_small,
     multiply_wide,
     start_tiles,
-    starting,
     stop_tiles,
 )
 from engine.codegen.amx_group import ALL, ALL_ADD, BEGIN, CONTINUE, END, END_ADD, NOTHING, Finish, Products, amx_group
@@ -44,7 +43,6 @@ __all__ = [
     "multiply_wide",
     "pair_tiles",
     "start_tiles",
-    "starting",
     "stop_tiles",
     "store_digits",
     "store_pairs",

@@ -33,7 +33,7 @@ from engine.simd.vector import JIT, LANES, f32x16, operation_on
 GROUP = 64
 """Values of k that share a scale of a row, and a scale of a column."""
 RAISED, ONE, TWO = range(3)
-"""Kinds of rows: of one digit without a sign, of one digit, of two."""
+"""Kinds of rows: of one digit without a sign, and of one digit or two, whose numbers they are."""
 STORE, GELU, ADD, GELU_RAISED = range(4)
 """What becomes of a sum: it is stored, stored through GELU, added to what is there, or stored through GELU and raised,
 for a RAISED row."""
@@ -44,7 +44,7 @@ LINES = 2
 """Cache lines of what is multiplied next that are fetched with each group."""
 VECTOR = 4 * LANES  # bytes of 16 float32
 _STEPS = 16  # of 32 bits of a row: a group of bytes
-_FEW = 8  # of them, of int16
+_FEW = 8  # of 32 bits of a row of int16: a quarter of a group
 _I32, _F32 = ir.IntType(32), ir.FloatType()
 _I32X16, _I16X32 = ir.VectorType(_I32, LANES), ir.VectorType(ir.IntType(16), 2 * LANES)
 
@@ -55,10 +55,10 @@ class Tile(NamedTuple):
     `a` is the first row, `row` the bytes from one row to the next and `low` those from its first digits to its second;
     `s` are its scales, float32 [groups], `scales` the bytes to those of the next row. `w` are the weights, `panel` the
     bytes from those of 16 columns to those of the next; `d` are for each 16 columns their scales, float32 [groups][16],
-    and where operands are bytes int32 [groups][16] behind them, which sums begin with. `out` is the place of
-    the first value, in tiles (`places.py`); `columns` are the bytes to those of the next 16 columns. From row `cross`
-    on rows lie `jump` bytes further away. `scratch` is for tiles of AMX (`group_amx.py`). From
-    `ahead` on LINES cache lines are fetched with each group.
+    and where operands are bytes int32 [groups][16] behind them, which sums begin with. `out` is the place of the first
+    value, in tiles (`places.py`); `columns` are the bytes to those of the next 16 columns. From row `cross` on rows lie
+    `jump` bytes further away. `scratch` is for tiles of AMX (`group_amx.py`). From `ahead` on LINES cache lines are
+    fetched with each group.
     """
 
     a: Any

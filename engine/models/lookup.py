@@ -71,6 +71,7 @@ def look_up(text: Tokens, tables: Tables, width: int, x: F32) -> None:
 
 @kernel
 def _fetch_row(table: F32, at: int, width: int) -> None:
+    """Ask for the row that begins at table[at]: nothing changes."""
     address = np.int64(table.ctypes.data) + 4 * at
     for i in range(0, width, LANES):
         fetch(address + 4 * i)

@@ -72,8 +72,8 @@ class Several:
 
 
 class Stack(NamedTuple):
-    """A matrix of every layer, layer after layer, flat: packed integers and their scales, or float32; and biases, also
-    those of raised rows (`packing.for_raised`), empty where the matrix takes none."""
+    """A matrix of every layer, layer after layer, flat: packed integers and their scales, or float32; and biases. Those
+    of raised rows (`packing.for_raised`) stand beside those of "down" where the matrix is of integers."""
 
     weights: I8
     floats: F32
@@ -170,7 +170,7 @@ def _read_stacks(
             else:
                 integers = to_integers(matrix[part])
                 weights, scales = pack(*integers)
-                raised = for_raised(biases[layer, part], *integers)
+                raised = for_raised(biases[layer, part], *integers) if name == "down" else raised
             found[name].append((weights, floats, scales, raised))
     arrays: Arrays = {}
     for name, part in names.items():

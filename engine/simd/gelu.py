@@ -37,7 +37,7 @@ TABLE = tuple(
     )
 )  # fmt: skip
 ROUND = f(1.5 * 2**21)
-"""A float32 to which a number is added to round it to a multiple of a quarter, which is its part's middle."""
+"""A value plus this is rounded to a multiple of 1/4, the middle of its part; the lowest four bits number the part."""
 RAISE = f(0.171875)
 """GELU plus this is above zero: the least value of GELU is -0.16998, and `gelu_near` errs by at most 2.2e-4."""
 

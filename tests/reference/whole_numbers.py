@@ -281,7 +281,7 @@ class WholeNumbers:
             return self.dense(block, "ffn_down", gelu_near(inner))
         w, bias = self.w[f"{block}.ffn_down.weight"], self.w[f"{block}.ffn_down.bias"]
         columns = columns_of(padded(w))
-        return product(*rows_of(padded(gelu_raised(inner)), RAISED), *columns, for_raised(bias, *columns))
+        return product(*rows_of(gelu_raised(padded(inner)), RAISED), *columns, for_raised(bias, *columns))
 
     def states(self, ids: NDArray[np.int32]) -> Floats:
         """The last layer, [tokens, values]."""

@@ -22,8 +22,8 @@ class Matrices(NamedTuple):
 
 
 class Target(NamedTuple):
-    """The place of a product: the columns from `column` on of out[tokens, width], in tiles (`places.py`), and the mode:
-    stored, stored through GELU, or added to what is there (`linear.PLAIN`, GELU, ADD)."""
+    """The place of a product: the columns from `column` on of out[tokens, width], in tiles (`places.py`), and the mode,
+    which says what becomes of sums there (`codegen/group_tile.py`)."""
 
     out: F32
     width: Integer

@@ -42,11 +42,12 @@ def to_integers(values: F32) -> tuple[I32, F32]:
 
 
 def for_raised(bias: F32, numbers: I32, scales: F32) -> F32:
-    """The bias (n) of rows whose values are raised by RAISE: less what the product has of that."""
-    raised = np.zeros_like(bias)
-    for products in (_sums(numbers).astype(np.float32) * scales).T:
-        raised += products
-    return bias - RAISE * raised
+    """The bias (n) for rows whose values are raised by RAISE: without what the product gains by that."""
+    gained = np.zeros_like(bias)
+    with np.errstate(all="ignore"):  # a file may hold any numbers
+        for products in (_sums(numbers).astype(np.float32) * scales).T:
+            gained += products
+        return bias - RAISE * gained
 
 
 def _sums(numbers: I32) -> I32:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 import engine
 from engine.batches import Batches, Text
 from engine.models import Network
+from engine.models.layers import QKV_ROWS
 from engine.models.weights import STACKS
 from tests.encoders import write_encoder
 from tests.reference.encoders import Encoder
@@ -29,10 +31,10 @@ def load(folder: Path, case: str, file_type: Any, **more: Any) -> engine.Model:
     return engine.load(folder / "m.gguf")
 
 
-def states(model: engine.Model, ids: Array, types: Array) -> Array:
-    """The last layer [tokens, width], without the padding and out of the tiles."""
+def states(model: engine.Model, ids: Array, types: Array, starts: Array | None = None) -> Array:
+    """The last layer [tokens, width], without the padding and out of the tiles, of texts that begin at `starts`."""
     network = model._network
-    flat = network.states(ids, types, np.array([0, ids.size]), network.scratch(ids.size))
+    flat = network.states(ids, types, np.array([0, ids.size]) if starts is None else starts, network.scratch(ids.size))
     width = network.sizes.d_model
     rows = flat[: flat.size // (16 * width.padded) * 16 * width.padded].reshape(-1, width.padded // 16, 16, 16)
     return rows.transpose(0, 2, 1, 3).reshape(-1, width.padded)[: ids.size, width.at]
@@ -116,6 +118,20 @@ def test_a_text_of_several_blocks(case: str, config: dict[str, Any], tmp_path: P
     ids, types = rng.integers(4, 80, 300, dtype=np.int32), np.zeros(300, np.int32)
     found = states(model, ids, types)
     assert np.abs(found - expected(tmp_path / "m.gguf", ids, types)).max() < 5 * TOLERANCE  # of twelve times the values
+
+
+@pytest.mark.parametrize("case", ["bert embedding", "nomic_bert embedding", "modernbert embedding"])
+def test_texts_beside_each_other_have_the_bits_that_they_have_alone(case: str, tmp_path: Path) -> None:
+    """Texts that end before, at and after the rows that are made together, and one of more than these."""
+    key = "max_trained_positions" if case.startswith("nomic") else "max_position_embeddings"
+    model, rng = load(tmp_path, case, "q8_0", **{key: 400}), np.random.default_rng(3)
+    for sizes in ([3, 130, 1, 300, 7], [QKV_ROWS] * 2, [QKV_ROWS - 1, 1, 1, QKV_ROWS - 1], [16] * 20):
+        starts = np.cumsum([0, *sizes])
+        ids = rng.integers(4, 80, starts[-1], dtype=np.int32)
+        types = np.zeros(ids.size, np.int32)
+        together = states(model, ids, types, starts)
+        for first, end in pairwise(starts):
+            assert np.array_equal(states(model, ids[first:end], types[first:end]), together[first:end])
 
 
 def test_biases_and_shifts_where_a_model_has_them(tmp_path: Path) -> None:

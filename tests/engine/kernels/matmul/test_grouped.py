@@ -137,7 +137,8 @@ def stack_of(random: np.random.Generator, n: int, k: int) -> tuple[Any, list[tup
 def check(m: int, n: int, k: int, kind: int, first: int = 0) -> None:
     """Both layers of a stack, stored and added in a part of wider rows, and through GELU."""
     random = np.random.default_rng(m)
-    left, x, s = taken(random.standard_normal((m, k)).astype(np.float32), kind)
+    values = random.standard_normal((m, k)).astype(np.float32)
+    left, x, s = taken(np.abs(values) if kind == RAISED else values, kind)
     stack, means = stack_of(random, n, k)
     column, width = 32, n + 96
     before = random.standard_normal((first + m + 3, width)).astype(np.float32)
@@ -161,13 +162,27 @@ def check(m: int, n: int, k: int, kind: int, first: int = 0) -> None:
         assert all(untouched(each) for each in (behind, other, after, guard))
 
 
-@pytest.mark.parametrize("kind", [1, 2])
+@pytest.mark.parametrize("kind", reference.TOPS)
 @pytest.mark.parametrize("m", range(1, 41))
 def test_rows_around_the_height_of_a_tile(m: int, kind: int) -> None:
     check(m, 64, 128, kind)
 
 
-@pytest.mark.parametrize("kind", [1, 2])
+@pytest.mark.parametrize("kind", reference.TOPS)
 @pytest.mark.parametrize(("n", "k"), [(64, 64), (128, 192), (320, 64), (64, 1536)])
 def test_widths_and_rows_that_are_not_the_first(n: int, k: int, kind: int) -> None:
     check(19, n, k, kind, first=32)
+
+
+@pytest.mark.parametrize("made", reference.TOPS)
+@pytest.mark.parametrize("value", [np.nan, -np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_before_gelu_becomes_nan_behind_it(value: float, made: int) -> None:
+    random = np.random.default_rng(2)
+    left, _, _ = taken(random.standard_normal((3, 64)).astype(np.float32), 1)
+    (weights, factors, bias), _ = stack_of(random, 64, 64)
+    bias = np.where(np.arange(bias.size) == 5, np.float32(value), bias)
+    quants, _, scales, _ = empty(3, 64, made)
+    between, totals = np.zeros(BETWEEN * reference.GROUP, np.float32), np.zeros(TOTALS, np.float32)
+    ones = np.ones(64, np.float32)
+    multiply_gelu(left, 3, 64, 1, (weights, factors, bias), 0, 64, (quants, scales), made, between, ones, totals)
+    assert np.isnan(scales[:3]).all()

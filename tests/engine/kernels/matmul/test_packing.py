@@ -55,6 +55,11 @@ def test_the_bias_of_raised_rows_is_less_what_they_are_raised_by() -> None:
     assert np.allclose(found, expected, rtol=0, atol=2e-2 * np.abs(values).max(1))
 
 
+def test_weights_of_any_size_have_a_bias_without_a_warning() -> None:
+    values = np.where(np.arange(64 * 128).reshape(64, 128) % 128 < 64, 3e38, -3e38).astype(np.float32)
+    assert not np.isfinite(packing.for_raised(np.zeros(64, np.float32), *packing.to_integers(values))).any()
+
+
 def test_the_scale_does_not_depend_on_the_order_within_a_group() -> None:
     random = np.random.default_rng(5)
     values = random.standard_normal((64, 1536)).astype(np.float32)
