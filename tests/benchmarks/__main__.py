@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import date
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -36,14 +36,23 @@ def main() -> None:
     documents = [] if asked.encoder_only else list(measure_documents())
     results = Results() if asked.documents_only else bench_encoder.measure(plan, say)
     results.machine, results.documents = machine(), documents
+    asked.report.write_text(report.to_markdown(results))  # what took half an hour outlives what comes after it
     if not asked.documents_only:
         measure_banking(results)
-    if asked.jobs and not asked.documents_only and find_spec("pyarrow") and find_spec("pytest"):
+    if asked.jobs and not asked.documents_only and installed("cloister") and find_spec("pytest"):
         measure_jobs(asked.jobs, results)
     text = report.to_markdown(results)
     asked.report.write_text(text)
     print(text)
     print(f"written to {asked.report.absolute()}")
+
+
+def installed(name: str) -> bool:
+    """Whether a distribution is installed, not only found in the current folder."""
+    try:
+        return bool(version(name))
+    except PackageNotFoundError:
+        return False
 
 
 def arguments() -> argparse.Namespace:
