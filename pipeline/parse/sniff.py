@@ -20,6 +20,7 @@ from pipeline.parse.formats.mbox import is_mailbox
 from pipeline.parse.formats.xml import is_xml
 from pipeline.parse.mail.signed import is_cms
 from pipeline.parse.office.binary.ole import OLE, CompoundFile
+from pipeline.parse.office.flat import is_flat
 from pipeline.parse.office.package import CONTENT_TYPES, Archive, Package
 from pipeline.parse.unpack.directory import read_directory
 from pipeline.parse.unpack.tape import is_tape
@@ -95,6 +96,8 @@ def _text(source: Source) -> str:
         raise DocumentError(Failure.ENCRYPTED, "an OpenPGP message")
     if is_mail(head, named=suffix == ".eml"):
         return "message/rfc822"
+    if is_flat(head):
+        return Package(source.data).media_type or "an Office package of unknown kind"
     if is_json(text):
         return "application/json"
     if is_json_lines(text):

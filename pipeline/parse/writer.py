@@ -12,6 +12,7 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.parse.look.characters import unusual
 from pipeline.parse.look.hidden import HiddenText
 from pipeline.parse.look.raised import marked
+from pipeline.parse.look.symbols import UNKNOWN_SIGN
 
 _LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 # Invisible and no part of the text: other controls, the soft hyphen, byte order marks, what is no character at all.
@@ -37,7 +38,7 @@ def one_line(text: str) -> str:
 
 def title(text: str) -> str:
     """The name of a section: one line, not too long."""
-    line = one_line(marked(clean(text))[0])
+    line = one_line(marked(clean(text))[0]).replace(UNKNOWN_SIGN, "\ufffd")
     return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
 
 
@@ -78,7 +79,7 @@ class TextWriter:
 
     def hide(self, kind: str, text: str) -> bool:
         """Count text that no person sees (a kind of hidden.KINDS); whether it is to be left out."""
-        return not self._hidden.keeps(kind, text)
+        return not self._hidden.keeps(kind, marked(text)[0])
 
     def doubt(self, why: str) -> None:
         """Say why it cannot be told whether some text is hidden; the document's state is then `review`."""
@@ -97,6 +98,9 @@ class TextWriter:
         """Write a line, or several; nothing but white space is no line."""
         text, struck = marked(clean(text))
         self._hidden.struck += struck
+        if UNKNOWN_SIGN in text:
+            self._hidden.unknown += text.count(UNKNOWN_SIGN)
+            text = text.replace(UNKNOWN_SIGN, "\ufffd")
         if not self._is_inner:
             text = self._hidden.visible(text)
         if not text or text.isspace():

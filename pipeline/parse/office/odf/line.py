@@ -11,7 +11,7 @@ from typing import NamedTuple
 from lxml import etree
 
 from pipeline.parse.markup.reading import local_name, whole_number
-from pipeline.parse.office.numerals import format_number
+from pipeline.parse.office.numerals import as_term, format_number
 from pipeline.parse.office.odf.document import attribute, full, name_of, named
 from pipeline.parse.office.odf.styles import Styles
 
@@ -74,8 +74,17 @@ def _mathml(element: etree._Element) -> str:
         return ""
     parts = [(element.text or "").strip()]
     for child in element:
-        parts.append(_mathml(child))
-    return _BETWEEN[name].join(parts[1:]) if name in _BETWEEN else "".join(parts)
+        part = _mathml(child)
+        if _BETWEEN.keys() & {local_name(child.tag)} and parts[-1][-1:].isdigit() and part[:1].isdigit():
+            part = " " + part  # one and a half is no 11/2
+        parts.append(part)
+    if name == "msubsup" and len(parts) == 4:
+        return f"{as_term(parts[1])}_{as_term(parts[2])}^{as_term(parts[3])}"
+    if name == "mroot" and len(parts) == 3:
+        return f"^{as_term(parts[2])}\u221a{as_term(parts[1])}"
+    if name == "msqrt":
+        return f"\u221a{as_term(''.join(parts))}"
+    return _BETWEEN[name].join(map(as_term, parts[1:])) if name in _BETWEEN else "".join(parts)
 
 
 def control_text(control: etree._Element) -> str:
