@@ -22,7 +22,7 @@ from pipeline.parse.office.odf.styles import Styles, length
 from pipeline.parse.office.odf.text import Flow
 from pipeline.parse.writer import CELL
 
-PARSER = f"ods/2 {LXML}"
+PARSER = f"ods/3 {LXML}"
 _HIDDEN = {"collapse", "filter"}
 _HOLDERS = {"table:table-header-rows", "table:table-rows", "table:table-row-group", "table:table-header-columns",
             "table:table-columns", "table:table-column-group"}  # fmt: skip

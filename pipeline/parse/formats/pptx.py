@@ -18,11 +18,11 @@ from pipeline.parse.office.drawing.shapes import A, R, is_furniture, paragraph_t
 from pipeline.parse.office.drawing.slide_styles import SlideStyles, slide_theme
 from pipeline.parse.office.drawing.view import Pictures, View
 from pipeline.parse.office.embedded import add_embedded, refuse_pictures_alone
-from pipeline.parse.office.package import Package
+from pipeline.parse.office.package import Package, contradictions
 from pipeline.parse.pictures.shown import Shown
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"pptx/4 {LXML}"
+PARSER = f"pptx/5 {LXML}"
 P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _ENDLESS = View(math.inf, math.inf)
 _FALSE = {"0", "false", "off"}
@@ -62,6 +62,8 @@ class _Slides:
     def write(self, part: str) -> None:
         """Write a slide as a page; a hidden one is an empty page, by the job's rule."""
         slide = self._package.xml(part)
+        for reason in contradictions(slide):
+            self._writer.review(reason)
         if slide.get("show") not in _FALSE:
             self._writer.page(_title(slide), "slide")
             self._write_seen(part, slide)

@@ -8,6 +8,8 @@ from functools import partial
 
 from lxml import etree
 
+from pipeline.parse.look.raised import lowered, raised, struck
+from pipeline.parse.look.symbols import shown_in
 from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.cells import number_kind, number_text
 from pipeline.parse.office.drawing.scene import Scene
@@ -160,11 +162,33 @@ def _pieces(paragraph: etree._Element) -> Iterator[tuple[str, etree._Element | N
     """The pieces of text of an a:p, each with the run that says how it looks."""
     for name, child in children(paragraph):
         if name in {"r", "fld"}:
-            yield "".join(text.text or "" for text in child.iter(A + "t")), child
+            yield _drawn(child), child
         elif name == "br":
             yield "\n", None
         elif name == "m":
             yield math_text(child), None
+
+
+def _drawn(run: etree._Element) -> str:
+    """The text of a run (a:r, a:fld) as its fonts show it, with the marks of what is raised, lowered or struck out."""
+    text = "".join(text.text or "" for text in run.iter(A + "t"))
+    properties = run.find(A + "rPr")
+    latin, signs = (None if properties is None else properties.find(A + name) for name in ("latin", "sym"))
+    fonts = {one: ("" if one is None else one.get("typeface", ""), one is not None and one.get("charset") == "2")
+             for one in (latin, signs)}  # fmt: skip
+    if signs is not None and not text.isascii():  # for the places of symbol fonts alone
+        text = "".join(_in_font(one, *fonts[signs if "\uf020" <= one <= "\uf0ff" else latin]) for one in text)
+    else:
+        text = _in_font(text, *fonts[latin])
+    if properties is None:
+        return text
+    moved = properties.get("baseline", "0").removesuffix("%")
+    text = lowered(text) if moved.startswith("-") else raised(text) if moved.strip("0.") else text
+    return struck(text) if properties.get("strike", "noStrike") != "noStrike" else text
+
+
+def _in_font(text: str, font: str, of_signs: bool) -> str:
+    return shown_in(font, text, of_signs=of_signs)
 
 
 def write_graphic(writer: TextWriter, package: Package, part: str, reference: etree._Element) -> None:

@@ -286,7 +286,7 @@ class Flow:
 
     def _literal(self, text: str | None, line: Line, look: Look) -> None:
         if text and not ((kind := look.hides) and not text.isspace() and self.writer.hide(kind, text)):
-            line.literal(text)
+            line.literal(text, look.drawn)
 
     def _piece(self, element: etree._Element, line: Line, look: Look) -> None:
         name = name_of(element.tag)

@@ -38,13 +38,14 @@ _EQUATION = (
 _DEEPEST = 10
 
 
-class _Field:
-    """One open field: its code so far, whether that has ended, and the result behind it."""
+class Field:
+    """One field: its code so far, whether that has ended, the result behind it; the entries of a list, the choice."""
 
-    def __init__(self, form: etree._Element | None, *, renewed: bool) -> None:
+    def __init__(self, *, renewed: bool = False) -> None:
         self.code, self.result = "", ""
         self.in_code = True
-        self.form = form  # of a field of a form (w:ffData)
+        self.entries: list[str] = []
+        self.choice = 0
         self.renewed = renewed
 
     @property
@@ -61,20 +62,22 @@ class _Field:
 
     @property
     def chosen(self) -> str | None:
-        """The entry of a list (FORMDROPDOWN) that is chosen; None for other fields."""
-        choice = None if self.form is None or self.name != "FORMDROPDOWN" else self.form.find(W + "ddList")
-        if choice is None:
+        """The entry that a list (FORMDROPDOWN) shows; None for other fields."""
+        if not self.entries or self.name != "FORMDROPDOWN":
             return None
-        number = whole_number(value(choice, "result") or value(choice, "default"), 0)
-        entries = [str(one.get(W + "val", "")) for one in choice.iterchildren(W + "listEntry")]
-        return entries[number] if number < len(entries) else ""
+        return self.entries[self.choice] if self.choice < len(self.entries) else ""
+
+    def add_result(self, text: str) -> None:
+        """Take up a piece of the result, as much as is compared."""
+        if len(self.result) < _MOST:
+            self.result += text
 
 
 class Fields:
     """How deep in fields the text is, from front to back. `renewed`: Word computes all of them anew at opening."""
 
     def __init__(self, *, renewed: bool = False) -> None:
-        self._open: list[_Field] = []  # the outermost first
+        self._open: list[Field] = []  # the outermost first
         self._renewed = renewed
         self.reasons: list[str] = []  # why what is stored may not be what is shown
 
@@ -91,16 +94,19 @@ class Fields:
 
     def begin(self, form: etree._Element | None = None, *, code: str = "", dirty: bool = False) -> None:
         """Begin a field, whose code follows or is given."""
-        self._open.append(_Field(form, renewed=dirty or self._renewed))
-        self._open[-1].code, self._open[-1].in_code = code, not code
+        field = Field(renewed=dirty or self._renewed)
+        field.code, field.in_code = code, not code
+        choice = None if form is None else form.find(W + "ddList")
+        if choice is not None:
+            field.choice = whole_number(value(choice, "result") or value(choice, "default"), 0)
+            field.entries = [str(one.get(W + "val", "")) for one in choice.iterchildren(W + "listEntry")]
+        self._open.append(field)
 
     def end(self) -> str:
         """End the innermost field; what is drawn behind its result."""
         field = self._open.pop()
-        self.reasons += _contradictions(field)
-        if field.chosen is not None:
-            return field.chosen
-        return "" if field.result.strip() else _drawn(field)
+        self.reasons += doubts(field)
+        return drawn(field)
 
     def read_code(self, text: str) -> None:
         """Take up a piece of the code of the innermost field."""
@@ -110,8 +116,7 @@ class Fields:
     def shown(self, text: str) -> str:
         """Take up a piece of text outside of codes; nothing of it is shown in the place of a chosen entry."""
         for field in self._open:
-            if len(field.result) < _MOST:
-                field.result += text
+            field.add_result(text)
         return "" if any(field.chosen is not None for field in self._open) else text
 
     @property
@@ -135,7 +140,7 @@ def _tick_box(form: etree._Element | None) -> str:
     return "[x]" if ticked else "[ ]"
 
 
-def _contradictions(field: _Field) -> Iterator[str]:
+def doubts(field: Field) -> Iterator[str]:
     """Reasons why the stored result of a field is not to be believed."""
     name, result = field.name, field.result.strip()
     if field.chosen is not None and result and result != field.chosen.strip():
@@ -192,8 +197,10 @@ def _says(result: str, computed: Decimal) -> bool:
     return False
 
 
-def _drawn(field: _Field) -> str:
-    """What is drawn by the code of a field without a result."""
+def drawn(field: Field) -> str:
+    """What is drawn by the code of a field: a chosen entry; signs and formulas that have no result."""
+    if field.chosen is not None or field.result.strip():
+        return field.chosen or ""
     if field.name == "SYMBOL":
         number, font = _SIGN.match(field.said), _SIGN_FONT.search(field.said)
         return shown_in(font[1] or font[2] if font else "", _character(number[1])) if number else ""

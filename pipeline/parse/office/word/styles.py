@@ -15,7 +15,7 @@ from lxml import etree
 from pipeline.parse.look.colours import Colour
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.drawing.theme import Theme
-from pipeline.parse.office.numerals import count_on, format_number
+from pipeline.parse.office.numerals import count_on, format_number, tick
 from pipeline.parse.office.package import Package
 from pipeline.parse.office.word.looks import OFF, PLAIN, Look, W, fill_of, over, points, read_look, word_theme
 from pipeline.parse.office.word.sections import Frame, read_frame
@@ -221,7 +221,9 @@ class Numbering:
 def _label(levels: dict[int, etree._Element], level: int, counts: list[int | None]) -> str:
     pattern, form = value(levels[level], "lvlText") or "", value(levels[level], "numFmt")
     if form == "bullet":
-        return "- " if pattern.strip() else ""
+        fonts = levels[level].find(f"{W}rPr/{W}rFonts")
+        font = "" if fonts is None else fonts.get(W + "hAnsi") or fonts.get(W + "ascii") or ""
+        return (tick(pattern, font) or "- ") if pattern.strip() else ""
     if form == "none":
         return ""
     for place in range(level + 1):
