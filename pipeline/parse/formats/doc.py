@@ -6,17 +6,19 @@ instruction; deletions do not count.
 
 import re
 import struct
+from bisect import bisect_right
 from itertools import pairwise
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
+from pipeline.parse.look.symbols import shown_in
 from pipeline.parse.office.binary.ole import CompoundFile
-from pipeline.parse.office.binary.word import Paragraph, Style, WordText, whole
+from pipeline.parse.office.binary.word import Characters, Paragraph, Style, WordText, whole
 from pipeline.parse.office.embedded import add_objects
 from pipeline.parse.writer import TextWriter
 
-PARSER = "doc/1"
+PARSER = "doc/2"
 _ENDS = re.compile("[\r\x07\x0c]")
 _SPECIAL = re.compile("[\x0b\x0e\x1e\x1f\x02]")
 _SIGNS = {"\x0b": "\n", "\x0e": "\n", "\x1e": "-"}
@@ -48,6 +50,7 @@ class _Reading:
         self.pictures = 0
         self._word = word
         self._text = word.text
+        self._looks = sorted((run for run in word.runs if word.is_marked(run[2])), key=_begin)
         self._marks: dict[int, str] = {}  # what is shown for the mark of a note, by its position
         self._row: list[str] = []
         self._cell: list[str] = []
@@ -208,10 +211,27 @@ class _Reading:
         self._row, self._cell = [], []
 
     def _shown(self, start: int, end: int) -> str:
+        """The text between two positions, each run of it as it is drawn; marks of notes stand as they are."""
+        pieces, at = [], start
+        for number in range(max(0, bisect_right(self._looks, start, key=_begin) - 1), len(self._looks)):
+            a, b, look = self._looks[number]
+            a, b = max(a, at), min(b, end)
+            if a >= end:
+                break
+            if a < b and "\x02" not in self._text[a:b]:
+                pieces += [shown_in("", self._plain(at, a)), self._word.drawn(self._plain(a, b), look)]
+                at = b
+        return "".join([*pieces, shown_in("", self._plain(at, end))])
+
+    def _plain(self, start: int, end: int) -> str:
         def shown(sign: re.Match[str]) -> str:
             return self._marks.get(start + sign.start(), "") if sign[0] == "\x02" else _SIGNS.get(sign[0], "")
 
         return whole(_SPECIAL.sub(shown, self._text[start:end]))
+
+
+def _begin(run: tuple[int, int, Characters]) -> int:
+    return run[0]
 
 
 def _replaced(text: str, spans: list[tuple[int, int, str]]) -> str:

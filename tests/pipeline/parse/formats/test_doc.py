@@ -85,8 +85,31 @@ def test_deleted_and_hidden_text(parse, parse_members) -> None:
 
 
 def test_a_symbol_stands_for_its_character(parse) -> None:
-    symbol = struct.pack("<HHH", 0x6A09, 0, 0xF061)
-    assert parse(word({"body": "angle (\r"}, runs={(6, 7): symbol})).text == "angle a"
+    symbol = struct.pack("<HHH", 0x6A09, 1, 0xF061)
+    parts = {15: fonts(("Arial", 0), ("Symbol", 2))}
+    assert parse(word({"body": "angle (\r"}, runs={(6, 7): symbol}, parts=parts)).text == "angle \u03b1"
+    unknown = parse(word({"body": "angle (\r"}, runs={(6, 7): symbol}))
+    assert unknown.text == "angle \ufffd"
+    assert unknown.notes == ("signs of symbol fonts that are in no table, written as U+FFFD: 1",)
+
+
+def fonts(*names: tuple[str, int]) -> bytes:
+    """A table of fonts (SttbfFfn): names and character sets."""
+    entries = [bytes(3) + bytes([charset]) + bytes(35) + name.encode("utf-16-le") + b"\0\0" for name, charset in names]
+    return struct.pack("<HH", len(entries), 0) + b"".join(bytes([len(one)]) + one for one in entries)
+
+
+def test_runs_that_are_raised_struck_out_or_in_a_font_of_signs(parse) -> None:
+    body = "EUR 1,0001 rent 900 950 dose 5 mg, 109\r"
+    runs = {
+        (9, 10): struct.pack("<HB", 0x2A48, 1),
+        (16, 19): struct.pack("<HB", 0x0837, 1),
+        (31, 32): struct.pack("<HH", 0x4A4F, 1),
+        (37, 38): struct.pack("<HhHH", 0x4845, 6, 0x4A43, 16),
+    }
+    parsed = parse(word({"body": body}, runs=runs, parts={15: fonts(("Arial", 0), ("Symbol", 2))}))
+    assert parsed.text == "EUR 1,000^1 rent ~~900~~ 950 dose 5 µg, 10^9"
+    assert parsed.notes == ("struck-out text, marked ~~ ~~: 3 characters",)
 
 
 def test_notes_comments_headers_and_boxes(parse) -> None:

@@ -260,3 +260,36 @@ def test_damage_is_named(fail) -> None:
     )
     assert "content.xml" in fail(text("", **{"content.xml": "<office:document-content"})).reason
     assert fail(text("")[:200], "x.odt").failure is Failure.CORRUPT
+
+
+def test_runs_that_are_raised_struck_out_or_in_a_font_of_signs(parse) -> None:
+    def style(name: str, said: str) -> str:
+        return f'<style:style style:name="{name}" style:family="text"><style:text-properties {said}/></style:style>'
+
+    def span(name: str, text: str) -> str:
+        return f'<text:span text:style-name="{name}">{text}</text:span>'
+
+    automatic = "".join((
+        style("Up", 'style:text-position="super 58%"'),
+        style("Down", 'style:text-position="-33% 58%"'),
+        style("Level", 'style:text-position="0% 100%"'),
+        style("Gone", 'style:text-line-through-style="solid"'),
+        style("Kept", 'style:text-line-through-style="none" style:text-line-through-type="none"'),
+        style("Signs", 'style:font-name="Symbol"'),
+        style("Ticks", "fo:font-family=\"'Wingdings'\" style:font-charset=\"x-symbol\""),
+    ))  # fmt: skip
+    body = (
+        "EUR 1,240" + span("Up", "50") + " 10" + span("Down", "2") + " 1" + span("Level", "0") + " rent "
+        + span("Gone", "900 ") + span("Kept", "950") + " " + span("Signs", "5 m") + "g " + span("Ticks", "\uf0fe")
+    )  # fmt: skip
+    parsed = parse(text(p(body), automatic=automatic))
+    assert parsed.text == "EUR 1,240^50 10_2 10 rent ~~900~~ 950 5 \u00b5g [x]"
+    assert parsed.notes == ("struck-out text, marked ~~ ~~: 3 characters",)
+
+
+def test_a_bullet_that_says_yes(parse) -> None:
+    bullet = (
+        '<text:list-style style:name="T"><text:list-level-style-bullet text:level="1" text:bullet-char="\uf0fe">'
+        '<style:text-properties fo:font-family="Wingdings"/></text:list-level-style-bullet></text:list-style>'
+    )
+    assert parse(text(numbered(item(p("agreed")), style="T"), automatic=bullet)).text == "[x] agreed"

@@ -236,3 +236,26 @@ def test_embedded_files_are_documents(parse_members, office, rels) -> None:
 def data_of(package: bytes, part: str) -> bytes:
     with zipfile.ZipFile(io.BytesIO(package)) as archive:
         return archive.read(part)
+
+
+def test_runs_that_are_raised_struck_out_or_in_a_font_of_signs(parse, office, rels) -> None:
+    def r(text: str, attributes: str = "", inside: str = "") -> str:
+        return f"<a:r><a:rPr {attributes}>{inside}</a:rPr><a:t>{text}</a:t></a:r>"
+
+    tick = "<a:pPr><a:buFont typeface='Wingdings'/><a:buChar char='\u00fe'/></a:pPr>"
+    dot = "<a:pPr><a:buFont typeface='Arial'/><a:buChar char='\u2022'/></a:pPr>"
+    body = (
+        "<a:p>" + r("10") + r("6", "baseline='30000'") + r(" EUR 5") + r("2", "baseline='-25000'")
+        + r(" 7") + r("8", "baseline='0'") + r(", ") + r("900", "strike='sngStrike'") + r(" 950") + "</a:p>"
+        + "<a:p>" + r("5 \uf06dg m", inside="<a:sym typeface='Symbol'/>")
+        + r(" m", inside="<a:latin typeface='Symbol' charset='2'/>")
+        + r(" a", inside="<a:latin typeface='Odd' charset='2'/>") + "</a:p>"
+        + f"<a:p>{tick}{r('agreed')}</a:p><a:p>{dot}{r('a point')}</a:p>"
+    )  # fmt: skip
+    slide = f"<p:sld {P} {A}><p:cSld><p:spTree><p:sp><p:txBody>{body}</p:txBody></p:sp></p:spTree></p:cSld></p:sld>"
+    parts = {"ppt/presentation.xml": MAIN, "ppt/_rels/presentation.xml.rels": rels(("slide", "slides/slide1.xml"))}
+    parsed = parse(office("pptx", parts | {"ppt/slides/slide1.xml": slide}))
+    assert parsed.text.split("\n") == [
+        "10^6 EUR 5_2 78, ~~900~~ 950", "5 \u00b5g m \u00b5 \ufffd", "[x] agreed", "a point",
+    ]  # fmt: skip
+    assert "struck-out text, marked ~~ ~~: 3 characters" in parsed.notes
