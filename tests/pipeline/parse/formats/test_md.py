@@ -143,8 +143,8 @@ def test_html_that_may_hide_text_is_for_review(parse, markup: str) -> None:
     assert parse(f"Text.\n\n`{markup}` <b>bold</b>\n".encode(), "a.md").unsure == ()
 
 
-@pytest.mark.parametrize("text", ["[^a]: b\n" * 20_000, "[a]: b\n" * 20_000, "[" * 50_000, '[x](y "z") ' * 10_000])
+@pytest.mark.parametrize(
+    "text", ["[^a]: b\n" * 20_000, "[a]: b\n" * 20_000, "x [" * 50_000 + '")', "> " * 50_000 + "]:"]
+)
 def test_many_definitions_take_no_time(parse, text: str) -> None:
-    parsed = parse((text + "\n\nend").encode(), "a.md")
-    assert parsed.text.endswith("end")
-    assert bool(parsed.unsure) == text.startswith("[[")
+    assert parse((text + "\n\nend").encode(), "a.md").text.endswith("end")
