@@ -1,8 +1,7 @@
 """Counts as a list shows them: digits, letters and Roman numerals; and those that shapes draw before their paragraphs
-(ISO/IEC 29500-1, 21.1.2.4.1): "2.", "(b)", "IV)"; and parts of formulas.
+(ISO/IEC 29500-1, 21.1.2.4.1): "2.", "(b)", "IV)"; bullets that say yes or no.
 """
 
-import re
 from dataclasses import dataclass
 
 from lxml import etree
@@ -36,15 +35,6 @@ def _roman(number: int) -> str:
         times, number = divmod(number, worth)
         digits += letters * times
     return digits
-
-
-_TERMS = re.compile(r"[^\s+\-*/=\u2212\u00b7\u00d7]+|\([^()]*\)")
-
-
-def as_term(part: str) -> str:
-    """A part of a formula, in parentheses where it has several terms: (a+b)/2 is not a+b/2."""
-    part = part.strip()
-    return part if not part or _TERMS.fullmatch(part) else f"({part})"
 
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"

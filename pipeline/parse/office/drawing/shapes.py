@@ -10,11 +10,12 @@ from lxml import etree
 
 from pipeline.parse.look.raised import lowered, raised, struck
 from pipeline.parse.look.symbols import shown_in
+from pipeline.parse.markup.formula import formula_text
 from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.cells import number_kind, number_text
 from pipeline.parse.office.drawing.scene import Scene
 from pipeline.parse.office.drawing.view import TRUE
-from pipeline.parse.office.numerals import Bullets, as_term
+from pipeline.parse.office.numerals import Bullets
 from pipeline.parse.office.package import Package, children
 from pipeline.parse.writer import TextWriter
 
@@ -75,36 +76,9 @@ def _points_of(holder: etree._Element, code: str) -> dict[int, str]:
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 DGM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
-M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 GRAPHICS = {C + "chart", CX + "chart", DGM + "relIds"}  # what stands for a chart or a diagram in a part of its own
 _PLACEHOLDERS = {"sldNum", "hdr", "dt", "ftr", "sldImg"}
-_PARTS = {  # of formulas, each with the sign before it
-    "f": {"num": "", "den": "/"}, "sSup": {"e": "", "sup": "^"}, "sSub": {"e": "", "sub": "_"},
-    "sSubSup": {"e": "", "sub": "_", "sup": "^"}, "sPre": {"sub": "_", "sup": "^", "e": ""},
-    "limLow": {"e": "", "lim": "_"}, "limUpp": {"e": "", "lim": "^"}, "rad": {"deg": "^", "e": "\u221a"},
-}  # fmt: skip
-
-
-def math_text(element: etree._Element) -> str:
-    """A formula (Office math) in one line: a fraction as a/b, x^2, x_1; parts of several terms in parentheses."""
-    text, before = "", ""
-    for name, child in children(element):
-        if name == "t":
-            piece = child.text or ""
-        elif name in _PARTS:
-            parts = {kind: math_text(part) for kind, part in children(child) if kind in _PARTS[name]}
-            piece = "".join(sign + as_term(parts[kind]) for kind, sign in _PARTS[name].items() if parts.get(kind))
-        elif name == "d":
-            signs = {local_name(one.tag): str(one.get(M + "val", "")) for one in child.iterfind(f"{M}dPr/*")}
-            inner = ",".join(math_text(part) for kind, part in children(child) if kind == "e")
-            piece = f"{signs.get('begChr', '(')}{inner}{signs.get('endChr', ')')}"
-        else:
-            piece = math_text(child)
-        if {name, before} & _PARTS.keys() and text[-1:].isdigit() and piece[:1].isdigit():
-            text += " "  # one and a half is no 11/2
-        text, before = text + piece, name
-    return text
 
 
 def paragraph_text(paragraph: etree._Element) -> str:
@@ -166,7 +140,7 @@ def _pieces(paragraph: etree._Element) -> Iterator[tuple[str, etree._Element | N
         elif name == "br":
             yield "\n", None
         elif name == "m":
-            yield math_text(child), None
+            yield formula_text(child), None
 
 
 def _drawn(run: etree._Element) -> str:

@@ -11,15 +11,14 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from pipeline.parse.markup.reading import local_name, whole_number
-from pipeline.parse.office.numerals import as_term, format_number, tick
+from pipeline.parse.markup.formula import formula_text
+from pipeline.parse.markup.reading import whole_number
+from pipeline.parse.office.numerals import format_number, tick
 from pipeline.parse.office.odf.document import attribute, full, name_of, named
 from pipeline.parse.office.odf.styles import Styles
 
 _WHITE = re.compile("[ \t\r\n]+")
-_LAST_SPACE = re.compile(" ([\ufdd0-\ufdef]*)$")  # what follows are marks
 _BLANKS = 100  # the most that one text:s stands for: more have no other meaning
-_BETWEEN = {"mfrac": "/", "msup": "^", "msub": "_", "mover": "^", "munder": "_"}
 _TICKED = {
     "form:checkbox": ("form:current-state", "form:state"),
     "form:radio": ("form:current-selected", "form:selected"),
@@ -50,9 +49,8 @@ class Line:
 
     def finish(self) -> str:
         """The whole text of the line, without a space at its end that only the XML put there."""
-        if self._pieces and not self._takes_space:
-            self._pieces[-1] = _LAST_SPACE.sub(r"\1", self._pieces[-1])
-        return "".join(self._pieces)
+        text = "".join(self._pieces)
+        return text if self._takes_space else text.removesuffix(" ")
 
 
 def blank(element: etree._Element) -> str:
@@ -63,31 +61,9 @@ def blank(element: etree._Element) -> str:
     return "\t" if name == "text:tab" else "\n"
 
 
-def formula_text(element: etree._Element) -> str:
-    """A formula (MathML) in one line: a fraction as a/b, x^2, x_1; else the source that its annotation gives."""
-    text = _mathml(element)
-    if text.strip():
-        return text
-    return " ".join(one.text or "" for one in element.iter(full("math:annotation")))
-
-
-def _mathml(element: etree._Element) -> str:
-    name = local_name(element.tag)
-    if name in {"annotation", "annotation-xml"}:
-        return ""
-    parts = [(element.text or "").strip()]
-    for child in element:
-        part = _mathml(child)
-        if _BETWEEN.keys() & {local_name(child.tag)} and parts[-1][-1:].isdigit() and part[:1].isdigit():
-            part = " " + part  # one and a half is no 11/2
-        parts.append(part)
-    if name == "msubsup" and len(parts) == 4:
-        return f"{as_term(parts[1])}_{as_term(parts[2])}^{as_term(parts[3])}"
-    if name == "mroot" and len(parts) == 3:
-        return f"^{as_term(parts[2])}\u221a{as_term(parts[1])}"
-    if name == "msqrt":
-        return f"\u221a{as_term(''.join(parts))}"
-    return _BETWEEN[name].join(map(as_term, parts[1:])) if name in _BETWEEN else "".join(parts)
+def formula_or_source(element: etree._Element) -> str:
+    """A formula (MathML) in one line; where it shows nothing, the source that its annotation gives."""
+    return formula_text(element) or " ".join(one.text or "" for one in element.iter(full("math:annotation")))
 
 
 def control_text(control: etree._Element) -> str:

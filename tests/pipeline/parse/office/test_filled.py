@@ -246,7 +246,3 @@ def test_a_fraction_beside_a_number(read: Read) -> None:
 
     half = f"<m:f><m:num>{t('1')}</m:num><m:den>{t('2')}</m:den></m:f>"
     assert read(r("EUR 1") + f"<m:oMath {m}>{half}</m:oMath>").text == "EUR 1 1/2"
-    sums = f"<m:f><m:num>{t('1000+200')}</m:num><m:den>{t('2')}</m:den></m:f>"
-    assert read(r("x ") + f"<m:oMath {m}>{t('3')}{sums}</m:oMath>").text == "x 3(1000+200)/2"
-    both = f"<m:sSubSup><m:e>{t('x')}</m:e><m:sub>{t('1')}</m:sub><m:sup>{t('2')}</m:sup></m:sSubSup>"
-    assert read(r("x ") + f"<m:oMath {m}>{both}</m:oMath>").text == "x x_1^2"
