@@ -31,7 +31,7 @@ from pipeline.parse.writer import TextWriter
 PARSER = f"docx/5 {LXML}"
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
-_GONE = {"del", "moveFrom", "pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "sdtPr", "sdtEndPr", "rt", "numPr"}
+_GONE = {"del", "moveFrom", "pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "sdtPr", "sdtEndPr", "numPr"}
 _BREAKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _MARKS = {"footnotes": "[{}]", "endnotes": "[e{}]"}
 _NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes"}
@@ -210,6 +210,9 @@ class _Part:
             return ""
         if name == "fldChar":
             return self._look.marked(self._fields.read(element))
+        if name == "ruby":  # its reading comes first
+            parts = {local: self._inline(one) for local, one in children(element) if local in {"rt", "rubyBase"}}
+            return parts.get("rubyBase", "") + (f"({parts['rt']})" if parts.get("rt", "").strip() else "")
         if name == "fldSimple":
             self._fields.begin(code=element.get(W + "instr", " "), dirty=element.get(W + "dirty", "0") not in OFF)
             return self._inline(element) + self._fields.end()

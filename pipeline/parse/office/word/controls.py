@@ -18,6 +18,7 @@ from pipeline.parse.look.symbols import shown_in
 from pipeline.parse.markup.reading import local_name, parse_xml
 from pipeline.parse.office.drawing.shapes import A, relation_of
 from pipeline.parse.office.package import Package
+from pipeline.parse.office.word.fields import quoted
 from pipeline.parse.office.word.looks import OFF, W
 from pipeline.parse.office.word.styles import value
 from pipeline.parse.writer import TextWriter, one_line
@@ -32,7 +33,6 @@ _TICKED = {"1", "true", "on"}
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _DAY, _MONTH = re.compile(r"(?<!d)d{1,2}(?!d)"), re.compile(r"(?<!M)M{1,2}(?!M)")
 _NUMBER = re.compile(r"\d{1,9}")
-_QUOTED = 60  # characters of a text that a reason names
 
 
 class Controls:
@@ -56,14 +56,15 @@ class Controls:
             properties, content = control.find(W + "sdtPr"), control.find(W + "sdtContent")
             if properties is None or content is None:
                 continue
-            for reason in self._settled({local_name(one.tag): one for one in properties}, content, part):
+            said = {local_name(str(one.tag)): one for one in properties}
+            for reason in self._settled(said, content, part):
                 writer.review(reason)
 
     def notes(self) -> list[str]:
         """Notes for the row: the prompts that were left out."""
         if not self._prompts:
             return []
-        first = ", ".join(f'"{_quoted(prompt)}"' for prompt in list(self._prompts)[:3])
+        first = ", ".join(f'"{quoted(prompt)}"' for prompt in list(self._prompts)[:3])
         return [f"prompts of content controls without a value, left out: {sum(self._prompts.values())} ({first})"]
 
     def _settled(self, said: dict[str, etree._Element], content: etree._Element, part: str) -> Iterator[str]:
@@ -73,7 +74,7 @@ class Controls:
         binding = said.get("dataBinding")
         bound = None if binding is None else self._bound(binding)
         if bound is None and binding is not None and not _is_path(binding.get(W + "xpath", "")):
-            yield f'a content control is bound by a path that is not followed: "{_quoted(stored)}" is stored in it'
+            yield f'a content control is bound by a path that is not followed: "{quoted(stored)}" is stored in it'
         if "repeatingSection" in said:
             yield from self._sections(binding, content)
         elif "picture" in said:
@@ -84,11 +85,11 @@ class Controls:
             yield from _show(said, content, stored, one_line(_listed(said, _flat_text(bound))), prompts=prompts)
         elif prompts:
             if any(one.isdigit() for one in stored):
-                yield f'a content control shows "{_quoted(stored)}", which it says is a prompt and no value'
+                yield f'a content control shows "{quoted(stored)}", which it says is a prompt and no value'
             self._prompts[stored] = self._prompts.get(stored, 0) + (1 if stored else 0)
             _fill(content, "")
         elif bound is not None and stored:
-            yield f'a content control shows nothing by its bound XML, and "{_quoted(stored)}" is stored'
+            yield f'a content control shows nothing by its bound XML, and "{quoted(stored)}" is stored'
 
     def _bound(self, binding: etree._Element) -> str | None:
         """The text that a binding leads to; None where there is no such store or place in it."""
@@ -186,7 +187,7 @@ def _show(
         return
     _fill(content, shown[:10] if dated else shown)
     if not dated and not prompts:
-        yield f'a content control shows "{_quoted(shown)}" by its bound XML, and "{_quoted(stored)}" is stored in it'
+        yield f'a content control shows "{quoted(shown)}" by its bound XML, and "{quoted(stored)}" is stored in it'
 
 
 def _box(checkbox: etree._Element, content: etree._Element, bound: str | None) -> Iterator[str]:
@@ -201,7 +202,7 @@ def _box(checkbox: etree._Element, content: etree._Element, bound: str | None) -
         ticked = bound.strip().lower() in _TICKED
     if stored not in {signs[ticked], "[x]" if ticked else "[ ]"}:
         shows = "a tick" if ticked else "no tick"
-        yield f'a box to tick has {shows} by its state, and "{_quoted(stored)}" is stored in it'
+        yield f'a box to tick has {shows} by its state, and "{quoted(stored)}" is stored in it'
     _fill(content, "[x]" if ticked else "[ ]")
 
 
@@ -289,7 +290,3 @@ def _new_run(content: etree._Element) -> etree._Element:
     if paragraph is None and next(content.iterancestors(W + "p"), None) is None:
         paragraph = etree.SubElement(next(content.iter(W + "tc"), content), W + "p")
     return etree.SubElement(content if paragraph is None else paragraph, W + "r")
-
-
-def _quoted(text: str) -> str:
-    return text if len(text) <= _QUOTED else text[: _QUOTED - 1] + "…"

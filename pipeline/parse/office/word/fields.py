@@ -144,15 +144,15 @@ def doubts(field: Field) -> Iterator[str]:
     """Reasons why the stored result of a field is not to be believed."""
     name, result = field.name, field.result.strip()
     if field.chosen is not None and result and result != field.chosen.strip():
-        yield f'a list shows "{_quoted(field.chosen)}", and "{_quoted(result)}" is stored in it'
+        yield f'a list shows "{quoted(field.chosen)}", and "{quoted(result)}" is stored in it'
     computed = _computed(re.split(r"\\[#*@]", field.said)[0]) if name == "=" else None
-    if computed is not None and result and not _says(result, computed):
-        yield f'a formula comes to {computed.normalize():f}, and "{_quoted(result)}" is stored as its result'
-    quoted = _ARGUMENT.match(field.said) if name == "QUOTE" else None
-    if quoted and result and (quoted[1] or quoted[2] or "").split() != result.split():
-        yield f'a field shows "{_quoted(quoted[1] or quoted[2])}", and "{_quoted(result)}" is stored as its result'
+    if computed is not None and result and not says(result, computed):
+        yield f'a formula comes to {computed.normalize():f}, and "{quoted(result)}" is stored as its result'
+    said = _ARGUMENT.match(field.said) if name == "QUOTE" else None
+    if said and result and (said[1] or said[2] or "").split() != result.split():
+        yield f'a field shows "{quoted(said[1] or said[2] or "")}", and "{quoted(result)}" is stored as its result'
     if field.renewed and name and name not in _PLACES and result and computed is None:
-        yield f'a field ({name}) is computed anew at opening, and "{_quoted(result)}" is stored as its result'
+        yield f'a field ({name}) is computed anew at opening, and "{quoted(result)}" is stored as its result'
 
 
 def _computed(expression: str) -> Decimal | None:
@@ -185,7 +185,7 @@ def _value(node: ast.expr) -> Decimal | None:
     return left / right if isinstance(node.op, ast.Div) else None
 
 
-def _says(result: str, computed: Decimal) -> bool:
+def says(result: str, computed: Decimal) -> bool:
     """Whether a result says a number, with either sign before its decimals, as exactly as it has decimals."""
     digits = re.sub(r"[^\d.,]", "", result).strip(".,")
     for groups, point in ((",", "."), (".", ",")):
@@ -221,5 +221,6 @@ def _character(number: str) -> str:
     return chr(code) if code < 0x110000 else "\ufffd"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A text as a reason names it: its beginning."""
     return text if len(text) <= _QUOTED else text[: _QUOTED - 1] + "…"
