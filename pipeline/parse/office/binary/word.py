@@ -68,6 +68,7 @@ class Characters:
     height: int = 0
     struck: bool = False
     fonts: tuple[int, int] = (-1, -1)
+    form: int | None = None  # where the stream Data has the form field that they stand for
 
 
 class WordText:
@@ -76,6 +77,7 @@ class WordText:
     def __init__(self, file: CompoundFile, limit: int) -> None:
         self._stream = file.need(file.root, "WordDocument")
         flags = _checked(self._stream)
+        self.data = file.read(file.root, "data") or b""
         self._table = file.need(file.root, "1Table" if flags & _TABLE_1 else "0Table")
         self._pieces = list(self._read_pieces(limit))
         self.text = "".join(map(self._decode, self._pieces))
@@ -255,12 +257,14 @@ def _characters(page: bytes, at: int) -> Characters:
         symbol="" if sign is None else chr(sign >> 16),
         height={1: 1, 2: -1}.get(found.get(_LIFT, 0), moved if abs(moved) * 6 >= found.get(_SIZE, _USUAL) else 0),
         struck=found.get(_STRUCK) in _ON or found.get(_STRUCK_TWICE) in _ON,
+        form=found.get(_PLACE_OF_DATA) if found.get(_HAS_DATA) == 1 else None,
         fonts=(usual, found.get(_OTHER_FONT, usual)) if sign is None else (sign & 0xFFFF, sign & 0xFFFF),
     )
 
 
 _ON = {1, 0x81}  # 0x81: not as its style
 _SYMBOL, _LIFT, _POSITION, _SIZE, _STRUCK, _STRUCK_TWICE = 0x6A09, 0x2A48, 0x4845, 0x4A43, 0x0837, 0x2A53
+_PLACE_OF_DATA, _HAS_DATA = 0x6A03, 0x0806
 _ASCII_FONT, _OTHER_FONT = 0x4A4F, 0x4A51
 _USUAL = 20  # half points
 

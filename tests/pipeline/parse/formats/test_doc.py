@@ -180,3 +180,29 @@ def test_counts_that_lie_are_noted(parse) -> None:
     parsed = parse(bytes(data))
     assert parsed.text == "x" * 100
     assert parsed.notes == ("characters that it should have and has not: 4899",)
+
+
+def form(kind: int, result: int, usual: int, *entries: str) -> bytes:
+    """A form field in the stream Data (NilPICFAndBinData with FFData)."""
+    data = b"\xff\xff\xff\xff" + struct.pack("<HHH", kind | result << 2, 0, 0) + b"\0\0\0\0"
+    data += struct.pack("<H", usual) + b"\0\0\0\0" * 5
+    if entries:
+        data += struct.pack("<HHH", 0xFFFF, len(entries), 0)
+        data += b"".join(struct.pack("<H", len(one)) + one.encode("utf-16-le") for one in entries)
+    return struct.pack("<IH", 68 + len(data), 68) + bytes(62) + data
+
+
+def test_form_fields_and_signs_that_a_code_draws(parse) -> None:
+    body = (
+        "Kind: \x13 FORMDROPDOWN \x01\x14\x15, \x13 FORMCHECKBOX \x01\x15 yes, "
+        '5 \x13 SYMBOL 109 \\f "Symbol" \x15g, \x13 =1000*2 \x149000\x15\r'
+    )
+    first, second = form(2, 1, 0, "Employment", "Lease"), form(1, 25, 1)
+    places = [at for at, one in enumerate(body) if one == "\x01"]
+    runs = {
+        (place, place + 1): struct.pack("<HIHB", 0x6A03, data, 0x0806, 1)
+        for place, data in zip(places, (0, len(first)), strict=True)
+    }
+    parsed = parse(word({"body": body}, runs=runs, others={"Data": first + second}))
+    assert parsed.text == "Kind: Lease, [x] yes, 5 \u00b5g, 9000"
+    assert parsed.unsure == ('a formula comes to 2000, and "9000" is stored as its result',)
