@@ -228,7 +228,7 @@ class _Reader:
             self._names[self._font] = ""
         elif word in {"fcharset", "cpg"}:
             if word == "fcharset" and value == _OF_SIGNS:
-                self._of_signs.add(self._font)
+                self._of_signs.add(self._font)  # so do Symbol and its kin themselves
             encoding = codepages.of_charset(value or 0) if word == "fcharset" else codepages.of_page(value or 0)
             if encoding and not (word == "fcharset" and (value or 0) in {0, 1}):
                 self._fonts[self._font] = encoding
@@ -266,7 +266,7 @@ class _Reader:
             if len(text) == 1 and "\ud800" <= text <= "\udbff":
                 self._high = text
             else:
-                self._put(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+                self._put(text if len(text) == 1 else _paired(text))
             self._skip = group.substitute
         else:
             self._structure(word)
@@ -338,10 +338,11 @@ class _Reader:
             return
         if group.of_field:
             group.of_field.add_result(text)
-        if not text.isspace():
-            font = self._default_font if group.font < 0 else group.font
-            text = shown_in(self._names.get(font, "").strip(" ;"), text, of_signs=font in self._of_signs)
-            text = group.letters.marked(text)
+        font = self._default_font if group.font < 0 else group.font
+        if font in self._of_signs or not text.isascii():
+            name, of_signs = self._names.get(font, "").strip(" ;"), font in self._of_signs
+            text = shown_in(name, text, of_signs=of_signs)
+        text = group.letters.marked(text)
         cell = len(self._flow.row) if group.in_table else None
         lost = None if text.isspace() else self._paper.hides(group.letters, group.ground, cell)
         kind = "marked_hidden" if group.hidden else lost
@@ -379,6 +380,11 @@ class _Reader:
             self._flow.written.append(lambda writer: writer.heading(text, level))
         else:
             self._flow.written.append(lambda writer: writer.line(text))
+
+
+def _paired(halves: str) -> str:
+    """The character of two surrogates; U+FFFD for what are none."""
+    return halves.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _tell(writer: TextWriter, flow: _Flow) -> None:

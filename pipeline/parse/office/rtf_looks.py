@@ -58,6 +58,8 @@ class Letters:
 
     def marked(self, text: str) -> str:
         """The text with the marks of letters that are raised, lowered or struck out; a sixth of their size counts."""
+        if not (self.lift or self.moved or self.struck or self.struck_twice):
+            return text
         lift = self.lift or (self.moved if abs(self.moved) * 3 >= self.size else 0)
         text = raised(text) if lift > 0 else lowered(text) if lift < 0 else text
         return struck(text) if self.struck or self.struck_twice else text
