@@ -237,6 +237,8 @@ class _Reading:
 
     def _shown(self, start: int, end: int) -> str:
         """The text between two positions, each run of it as it is drawn; marks of notes stand as they are."""
+        if not self._looks:
+            return shown_in("", self._plain(start, end))
         pieces, at = [], start
         for number in range(max(0, bisect_right(self._looks, start, key=_begin) - 1), len(self._looks)):
             a, b, look = self._looks[number]

@@ -5,6 +5,7 @@ it hangs on. Insertions count, deletions do not.
 """
 
 import posixpath
+import re
 from collections.abc import Iterable
 
 from lxml import etree
@@ -17,10 +18,10 @@ from pipeline.parse.markup.reading import LXML, stream_children
 from pipeline.parse.members import Members
 from pipeline.parse.office.drawing.shapes import GRAPHICS, A, paragraph_text, relation_of, write_graphic
 from pipeline.parse.office.embedded import add_embedded, add_part, refuse_pictures_alone
-from pipeline.parse.office.package import Package, children, contradictions
+from pipeline.parse.office.package import ALTERNATIVES, Package, children, contradiction
 from pipeline.parse.office.word.boxes import PICTURES, Drawn
 from pipeline.parse.office.word.controls import Controls
-from pipeline.parse.office.word.fields import Fields
+from pipeline.parse.office.word.fields import Fields, quoted
 from pipeline.parse.office.word.looks import OFF
 from pipeline.parse.office.word.sections import read_sections
 from pipeline.parse.office.word.sight import Around, Place, Run, Sight, TableLooks, is_covered
@@ -33,6 +34,7 @@ W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 _GONE = {"del", "moveFrom", "pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "sdtPr", "sdtEndPr", "numPr"}
 _BREAKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_LEFT_TO_RIGHT = re.compile("[0-9A-Za-z\u00c0-\u024f\u0370-\u052f]")
 _MARKS = {"footnotes": "[{}]", "endnotes": "[e{}]"}
 _NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes"}
 
@@ -73,14 +75,15 @@ class _Part:
         self._style = Style()  # of the paragraph that is written
         self._look = Run()  # of the run that is written
         self._around = sight.first
-        self._fields = Fields(renewed=sight.controls.renews_fields)
+        self._fields = Fields(lambda: sight.controls.renews_fields)
 
     def write(self, elements: Iterable[etree._Element]) -> None:
         """Write what is in a part, each element when it is known what its controls show."""
         for element in elements:
-            self._sight.controls.settle(element, self.writer, self._part)
-            for reason in contradictions(element):
-                self.writer.review(reason)
+            for one in list(element.iter(W + "sdt", ALTERNATIVES)):
+                is_control = one.tag == W + "sdt"
+                for reason in self._sight.controls.settle(one, self._part) if is_control else contradiction(one):
+                    self.writer.review(reason)
             self.blocks([element])
 
     def blocks(self, elements: Iterable[etree._Element]) -> None:
@@ -178,7 +181,7 @@ class _Part:
         text, before = "", ""
         for name, child in children(element):
             piece = self._piece(name, child)
-            if "oMath" in {name, before} and text[-1:].isdigit() and piece[:1].isdigit():
+            if (name == "oMath" or before == "oMath") and text[-1:].isdigit() and piece[:1].isdigit():
                 text += " "  # one and a half is no 11/2
             text, before = text + piece, name
         return text
@@ -210,6 +213,11 @@ class _Part:
             return ""
         if name == "fldChar":
             return self._look.marked(self._fields.read(element))
+        if name == "bdo" and element.get(W + "val") == "rtl":
+            text = self._inline(element)
+            if len(_LEFT_TO_RIGHT.findall(text)) > 1:
+                self.writer.review(f'letters are drawn in the opposite order: "{quoted(text)}"')
+            return text
         if name == "ruby":  # its reading comes first
             parts = {local: self._inline(one) for local, one in children(element) if local in {"rt", "rubyBase"}}
             return parts.get("rubyBase", "") + (f"({parts['rt']})" if parts.get("rt", "").strip() else "")

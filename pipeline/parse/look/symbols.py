@@ -37,6 +37,11 @@ def shown_in(font: str, text: str, *, of_signs: bool = False) -> str:
     return _PLACES.sub(lambda place: _sign(signs, ord(place[0]) & 0xFF), text)
 
 
+def has_signs(font: str) -> bool:
+    """Whether a font is one of the tables."""
+    return bool(_signs(font))
+
+
 @lru_cache(256)
 def _signs(font: str) -> str:
     name = re.sub("[^a-z0-9]", "", font.lower())

@@ -113,7 +113,7 @@ def _damage(what: str) -> Iterator[None]:
         raise DocumentError(Failure.CORRUPT, f"{what} is damaged: {error}") from error
 
 
-_ALTERNATIVES = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"
+ALTERNATIVES = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"
 _TEXTS = {f"{{http://schemas.openxmlformats.org/{kind}/2006/main}}t" for kind in ("wordprocessingml", "drawingml")}
 _QUOTED = 60
 CONTENT_TYPES = "[Content_Types].xml"
@@ -212,15 +212,13 @@ def children(elements: Iterable[etree._Element]) -> Iterator[tuple[str, etree._E
             yield name, child
 
 
-def contradictions(element: etree._Element) -> Iterator[str]:
-    """Reasons why a person may see another text than the one that is read: alternatives that say different things."""
-    for choice in element.iter(_ALTERNATIVES):
-        understood = [branch for branch in choice if _is_understood(branch)]
-        texts = list(dict.fromkeys(text for branch in understood if (text := _words_of(branch))))
-        holds = [bool(len(branch)) for branch in understood]
-        if len(texts) > 1 or (texts and not holds[0]):
-            said = " or ".join(f'"{text[:_QUOTED]}"' for text in (texts if len(texts) > 1 else ["", *texts]))
-            yield f"which text is shown depends on the program: {said}"
+def contradiction(choice: etree._Element) -> Iterator[str]:
+    """The reason, if there is one, why a person may see another of these alternatives than the one that is read."""
+    understood = [branch for branch in choice if _is_understood(branch)]
+    texts = list(dict.fromkeys(text for branch in understood if (text := _words_of(branch))))
+    if len(texts) > 1 or (texts and not len(understood[0])):
+        said = " or ".join(f'"{text[:_QUOTED]}"' for text in (texts if len(texts) > 1 else ["", *texts]))
+        yield f"which text is shown depends on the program: {said}"
 
 
 def _words_of(branch: etree._Element) -> str:

@@ -248,6 +248,8 @@ _PARAGRAPH = {
 
 def _characters(page: bytes, at: int) -> Characters:
     found = dict(_changes(page[at + 1 : at + 1 + page[at]])) if at else {}
+    if _KNOWN.isdisjoint(found):
+        return _PLAIN
     sign = found.get(_SYMBOL)
     usual = found.get(_ASCII_FONT, -1)
     moved = (found.get(_POSITION, 0) ^ 0x8000) - 0x8000  # half points
@@ -267,6 +269,8 @@ _SYMBOL, _LIFT, _POSITION, _SIZE, _STRUCK, _STRUCK_TWICE = 0x6A09, 0x2A48, 0x484
 _PLACE_OF_DATA, _HAS_DATA = 0x6A03, 0x0806
 _ASCII_FONT, _OTHER_FONT = 0x4A4F, 0x4A51
 _USUAL = 20  # half points
+_KNOWN = {0x0800, 0x083C, _SYMBOL, _LIFT, _POSITION, _STRUCK, _STRUCK_TWICE, _PLACE_OF_DATA, _ASCII_FONT, _OTHER_FONT}
+_PLAIN = Characters()
 
 
 def _read_fonts(table: bytes) -> Iterator[tuple[str, bool]]:

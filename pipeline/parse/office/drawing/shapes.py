@@ -78,6 +78,7 @@ A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 DGM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 GRAPHICS = {C + "chart", CX + "chart", DGM + "relIds"}  # what stands for a chart or a diagram in a part of its own
+_NAMED = 5  # words that a reason names
 _PLACEHOLDERS = {"sldNum", "hdr", "dt", "ftr", "sldImg"}
 
 
@@ -174,12 +175,28 @@ def write_graphic(writer: TextWriter, package: Package, part: str, reference: et
     writer.gap()
     if local_name(root.tag) == "chartSpace":
         write_chart(writer, root)
+    for drawn in _drawn_words(package, part, root):
+        if unknown := drawn - _words_of(root):
+            said = ", ".join(sorted(unknown)[:_NAMED])
+            writer.review(f"a diagram is drawn with words that its data do not have: {said}")
     for paragraph in root.iter(A + "p"):
         writer.line(paragraph_text(paragraph))
     writer.gap()
     for drawing in package.related(relation.target, "chartUserShapes"):
         for body in package.xml(drawing).iter("{*}txBody"):  # text alone: a chart in a chart could be itself
             _write_body(writer, body)
+
+
+def _drawn_words(package: Package, part: str, data: etree._Element) -> Iterator[set[str]]:
+    """The words of the drawing that programs show for the data of a diagram ([MS-ODRAWXML] 2.7)."""
+    for extension in data.iter("{http://schemas.microsoft.com/office/drawing/2008/diagram}dataModelExt"):
+        relation = package.relations(part).get(extension.get("relId", ""))
+        if relation and not relation.external and package.has(relation.target):
+            yield _words_of(package.xml(relation.target))
+
+
+def _words_of(root: etree._Element) -> set[str]:
+    return {word for paragraph in root.iter(A + "p") for word in paragraph_text(paragraph).split()}
 
 
 def is_furniture(shape: etree._Element) -> bool:

@@ -6,10 +6,13 @@ from decimal import Decimal, InvalidOperation
 from lxml import etree
 
 from pipeline.parse.office.odf.document import OpenDocument, attribute, full, name_of, named
-from pipeline.parse.office.word.fields import quoted, says
+from pipeline.parse.office.word.fields import is_date, is_page, quoted, says
 
 _VALUED = {"text:user-field-get", "text:user-field-input", "text:variable-get", "text:variable-set", "text:expression"}
 _DESCRIBED = {"text:title": "dc:title", "text:subject": "dc:subject", "text:description": "dc:description"}
+_ANEW = {"text:page-number": is_page, "text:page-count": is_page, "text:date": is_date, "text:time": is_date}
+FIELDS = {*_VALUED, *_DESCRIBED, *_ANEW, "text:conditional-text"}
+"""The fields that are compared."""
 _PERCENT = 100
 
 
@@ -21,6 +24,8 @@ def contradictions(element: etree._Element, document: OpenDocument) -> Iterator[
     elif name in _DESCRIBED and attribute(element, "text:fixed") != "true":
         described = next((one.text or "" for one in named(document.meta, _DESCRIBED[name])), text)
         yield from _other(described, text)
+    elif name in _ANEW and attribute(element, "text:fixed") != "true" and not _ANEW[name](text):
+        yield f'a field that is always computed anew has "{quoted(text)}" stored as its text'
     elif name == "text:conditional-text":
         both = [attribute(element, f"text:string-value-if-{one}") for one in ("true", "false")]
         if text.split() not in [one.split() for one in both]:

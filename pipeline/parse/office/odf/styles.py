@@ -14,7 +14,7 @@ from lxml import etree
 from pipeline.parse.look.appearance import Appearance, squeezed
 from pipeline.parse.look.colours import Colour
 from pipeline.parse.look.raised import lowered, raised, struck
-from pipeline.parse.look.symbols import shown_in
+from pipeline.parse.look.symbols import has_signs, shown_in
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.drawing.theme import rgb
 from pipeline.parse.office.odf.document import attribute, full, name_of, named
@@ -23,7 +23,7 @@ _LEVELS = ("text:list-level-style-number", "text:list-level-style-bullet", "text
            "text:outline-level-style")  # fmt: skip
 
 
-_OF_SIGNS = "x-symbol"
+_OF_SIGNS, _NO_SIGNS = "x-symbol", ("", False)
 
 
 class Styles:
@@ -96,11 +96,12 @@ class Styles:
 
     def font(self, said: dict[str, str]) -> tuple[str, bool] | None:
         """The font that properties name, and whether it is said to have signs alone; None where they name none."""
-        name = said.get("style:font-name")
-        if name is None:
-            family = said.get("fo:font-family")
-            return None if family is None else (family.strip("'"), said.get("style:font-charset") == _OF_SIGNS)
-        return self._fonts.get(name, (name, False))
+        name, family = said.get("style:font-name"), said.get("fo:font-family")
+        if name is None and family is None:
+            return None
+        font = (family or "").strip("'"), said.get("style:font-charset") == _OF_SIGNS
+        font = font if name is None else self._fonts.get(name, (name, False))
+        return font if font[1] or has_signs(font[0]) else _NO_SIGNS
 
     def names(self, family: str, name: str) -> Iterator[str]:
         """A style's name, then those of the styles that it is based on."""
@@ -182,11 +183,12 @@ class Look:
     line: float | None = None
     lift: int = 0  # above 0 it is raised, below 0 lowered
     struck: bool = False
-    font: tuple[str, bool] = ("", False)  # its name, and whether the document says that it has signs alone
+    font: tuple[str, bool] = _NO_SIGNS  # its name, and whether the document says that it has signs alone
 
     def drawn(self, text: str) -> str:
         """The text as its font shows it, with the marks of what is raised, lowered or struck out."""
-        text = shown_in(self.font[0], text, of_signs=self.font[1])
+        if self.font is not _NO_SIGNS or not text.isascii():
+            text = shown_in(self.font[0], text, of_signs=self.font[1])
         text = raised(text) if self.lift > 0 else lowered(text) if self.lift < 0 else text
         return struck(text) if self.struck else text
 

@@ -11,7 +11,7 @@ from lxml import etree
 
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.odf.document import OpenDocument, attribute, full, name_of, named, repeats
-from pipeline.parse.office.odf.fields import contradictions
+from pipeline.parse.office.odf.fields import FIELDS, contradictions
 from pipeline.parse.office.odf.line import (
     Line,
     Lists,
@@ -315,7 +315,7 @@ class Flow:
             self._inline(element, line, look)
             line.exact(")")
         elif name not in _SILENT:
-            for reason in contradictions(element, self._document) if name.startswith("text:") else ():
+            for reason in contradictions(element, self._document) if name in FIELDS else ():
                 self.writer.review(reason)
             self._inline(element, line, self.looks.of("text", attribute(element, "text:style-name"), look))
 

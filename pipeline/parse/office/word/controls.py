@@ -21,7 +21,7 @@ from pipeline.parse.office.package import Package
 from pipeline.parse.office.word.fields import quoted
 from pipeline.parse.office.word.looks import OFF, W
 from pipeline.parse.office.word.styles import value
-from pipeline.parse.writer import TextWriter, one_line
+from pipeline.parse.writer import one_line
 
 _STEP = re.compile(r"/(?:([\w.-]+):)?([\w.-]+)(?:\[(\d{1,9})\])?|/@(?:([\w.-]+):)?([\w.-]+)|/text\(\)(?:\[1\])?")
 _PREFIX = re.compile(r"""xmlns:([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
@@ -50,15 +50,11 @@ class Controls:
         found = [one for root in roots for one in root.iterchildren(W + "updateFields")]
         return any(one.get(W + "val", "1") not in OFF for one in found)
 
-    def settle(self, element: etree._Element, writer: TextWriter, part: str) -> None:
-        """Make the text of each control in an element of a part what the control shows."""
-        for control in list(element.iter(W + "sdt")):
-            properties, content = control.find(W + "sdtPr"), control.find(W + "sdtContent")
-            if properties is None or content is None:
-                continue
-            said = {local_name(str(one.tag)): one for one in properties}
-            for reason in self._settled(said, content, part):
-                writer.review(reason)
+    def settle(self, control: etree._Element, part: str) -> Iterator[str]:
+        """Make the text of a control (w:sdt) in a part what it shows; the reasons why that may not be so."""
+        properties, content = control.find(W + "sdtPr"), control.find(W + "sdtContent")
+        if properties is not None and content is not None:
+            yield from self._settled({local_name(str(one.tag)): one for one in properties}, content, part)
 
     def notes(self) -> list[str]:
         """Notes for the row: the prompts that were left out."""
@@ -68,7 +64,6 @@ class Controls:
         return [f"prompts of content controls without a value, left out: {sum(self._prompts.values())} ({first})"]
 
     def _settled(self, said: dict[str, etree._Element], content: etree._Element, part: str) -> Iterator[str]:
-        """Settle one control by its properties; the reasons why its text may not be what is shown."""
         stored = one_line(_text_of(content))
         prompts = "showingPlcHdr" in said and said["showingPlcHdr"].get(W + "val", "1") not in OFF
         binding = said.get("dataBinding")

@@ -6,7 +6,7 @@ and what it computes anew when it opens the document. A result that its own code
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal, DecimalException
 
 from lxml import etree
@@ -22,6 +22,9 @@ _CODE = re.compile(r"\s*([A-Za-z]+|=)\s*(.*)", re.DOTALL)
 _PLACES = {"TOC", "PAGE", "PAGEREF", "NUMPAGES", "SECTIONPAGES", "SECTION", "SEQ", "INDEX", "HYPERLINK", "DATE", "TIME",
            "FILENAME", "PRINTDATE", "SAVEDATE", "EDITTIME", "FORMTEXT", "FORMCHECKBOX", "FORMDROPDOWN"}  # fmt: skip
 """Fields that are computed anew and say where and when, not what."""
+_PAGES, _TODAY = {"PAGE", "NUMPAGES", "SECTIONPAGES", "SECTION"}, {"DATE", "TIME"}
+_PAGE = re.compile(r"\W*(?:\d{1,3}|[ivxlc]{1,9}|[IVXLC]{1,9}|[a-zA-Z])?\W*")
+_GROUPS, _YEAR = re.compile(r"\d+"), re.compile(r"(?:19|20)\d\d")
 _MOST = 1000  # characters of a result that are compared
 _QUOTED = 60
 _ARGUMENT = re.compile(r'"([^"]*)"|(\S+)')
@@ -36,6 +39,7 @@ _EQUATION = (
     (re.compile(r"(?:\\[a-z]+\d*\s*)+\(([^()]*)\)"), lambda found: found[1]),
 )
 _DEEPEST = 10
+_FEW = 8  # more numbers than a date with a time has
 
 
 class Field:
@@ -74,11 +78,11 @@ class Field:
 
 
 class Fields:
-    """How deep in fields the text is, from front to back. `renewed`: Word computes all of them anew at opening."""
+    """How deep in fields the text is, from front to back. `renews`: whether Word computes all anew at opening."""
 
-    def __init__(self, *, renewed: bool = False) -> None:
+    def __init__(self, renews: Callable[[], bool]) -> None:
         self._open: list[Field] = []  # the outermost first
-        self._renewed = renewed
+        self._renews = renews
         self.reasons: list[str] = []  # why what is stored may not be what is shown
 
     def read(self, mark: etree._Element) -> str:
@@ -94,7 +98,7 @@ class Fields:
 
     def begin(self, form: etree._Element | None = None, *, code: str = "", dirty: bool = False) -> None:
         """Begin a field, whose code follows or is given."""
-        field = Field(renewed=dirty or self._renewed)
+        field = Field(renewed=dirty or self._renews())
         field.code, field.in_code = code, not code
         choice = None if form is None else form.find(W + "ddList")
         if choice is not None:
@@ -151,6 +155,8 @@ def doubts(field: Field) -> Iterator[str]:
     said = _ARGUMENT.match(field.said) if name == "QUOTE" else None
     if said and result and (said[1] or said[2] or "").split() != result.split():
         yield f'a field shows "{quoted(said[1] or said[2] or "")}", and "{quoted(result)}" is stored as its result'
+    if (name in _PAGES and not is_page(result)) or (name in _TODAY and not is_date(result)):
+        yield f'a field ({name}) that is always computed anew has "{quoted(result)}" stored as its result'
     if field.renewed and name and name not in _PLACES and result and computed is None:
         yield f'a field ({name}) is computed anew at opening, and "{quoted(result)}" is stored as its result'
 
@@ -183,6 +189,17 @@ def _value(node: ast.expr) -> Decimal | None:
     if isinstance(node.op, ast.Mult):
         return left * right
     return left / right if isinstance(node.op, ast.Div) else None
+
+
+def is_page(result: str) -> bool:
+    """Whether the result of a page's number, or of how many there are, is like one."""
+    return _PAGE.fullmatch(result) is not None
+
+
+def is_date(result: str) -> bool:
+    """Whether the result of a date, or of a time, is like one, also in the words of Chinese."""
+    groups = _GROUPS.findall(result)
+    return not result or "\u5e74" in result or 1 < len(groups) < _FEW or bool(groups and _YEAR.fullmatch(groups[0]))
 
 
 def says(result: str, computed: Decimal) -> bool:

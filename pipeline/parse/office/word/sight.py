@@ -15,7 +15,7 @@ from lxml import etree
 from pipeline.parse.look.appearance import Appearance, squeezed
 from pipeline.parse.look.colours import TRANSPARENT, WHITE, Colour
 from pipeline.parse.look.raised import lowered, raised, struck
-from pipeline.parse.look.symbols import shown_in
+from pipeline.parse.look.symbols import has_signs, shown_in
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.drawing.theme import UNKNOWN
 from pipeline.parse.office.word.boxes import Boxes
@@ -44,6 +44,9 @@ class Around(NamedTuple):
         return self if fill in {None, TRANSPARENT} else self._replace(behind=fill)
 
 
+_NO_SIGNS = ("", False)
+
+
 class Run(NamedTuple):
     """How the text of a run is drawn: how it is hidden, if it is; above the line (1) or below it (-1), struck out.
 
@@ -53,10 +56,12 @@ class Run(NamedTuple):
     hides: str | None = None
     height: int = 0
     is_struck: bool = False
-    fonts: tuple[tuple[str, bool], tuple[str, bool]] = (("", False), ("", False))
+    fonts: tuple[tuple[str, bool], tuple[str, bool]] = (_NO_SIGNS, _NO_SIGNS)
 
     def text(self, text: str) -> str:
         """What is shown of a text (w:t), with the marks of runs that are raised, lowered or struck out."""
+        if text.isascii() and self.fonts[0] is _NO_SIGNS:
+            return self.marked(text)
         pieces = [text] if self.fonts[0] == self.fonts[1] or text.isascii() else list(text)
         return self.marked("".join(self._in_font(piece) for piece in pieces))
 
@@ -115,13 +120,17 @@ class Sight:
         character = self.styles.style(named).look if named else PLAIN
         said = over(own, over(character, style.look))
         look = over(said, over(around.table, self.styles.defaults))
-        ascii_font, other_font = ((name, name in self.styles.fonts_of_signs) for name in look.fonts or ("", ""))
+        ascii_font, other_font = map(self._font, look.fonts or ("", ""))
         return Run(
             hides=self._hides(look, (own, character, style.look, around.table), style, around),
             height=_height_of(look),
             is_struck=self._toggled("struck", own, character, style.look, around.table) or bool(look.struck_twice),
             fonts=(ascii_font, other_font),
         )
+
+    def _font(self, name: str) -> tuple[str, bool]:
+        of_signs = name in self.styles.fonts_of_signs
+        return (name, of_signs) if of_signs or has_signs(name) else _NO_SIGNS
 
     def _hides(self, look: Look, said: tuple[Look, ...], style: Style, around: Around) -> str | None:
         fills = (look.marker, look.fill, style.behind, around.behind)

@@ -23,6 +23,7 @@ from pipeline.parse.office.word.sections import Frame, read_frame
 _HEADING = re.compile(r"heading ?([1-9])", re.IGNORECASE)  # built-in styles have this name in every language
 _BY_ID = re.compile(r"(?:heading|überschrift|berschrift|titre|ttulo|título|kop|rubrik|titolo)([1-9])", re.IGNORECASE)
 _TWIP = 0.05  # points
+_HAS_SIGNS = re.compile(rb"""charset\s[^>]*val\s*=\s*["']0?2["']""")
 _OF_SIGNS = 2  # the character set of symbol fonts
 BODY = 9  # the outline level of text that is no heading
 
@@ -63,6 +64,7 @@ class WordStyles:
         self.fonts_of_signs = {
             font.get(W + "name", "")
             for part in package.related(package.main, "fontTable")
+            if _HAS_SIGNS.search(package.bytes(part))
             for font in package.xml(part).iter(W + "font")
             if whole_number(value(font, "charset"), 0) == _OF_SIGNS
         }

@@ -200,6 +200,15 @@ def test_lists_to_choose_from(read: Read) -> None:
         ('QUOTE "pay 1,000"', "pay 9,000", False),
         ('QUOTE "pay 1,000"', "pay 1,000", True),
         ("REF rent", "950", True),
+        ("DATE", "3 May 2026", True),
+        ("DATE \\@ yyyy", "May 2026", True),
+        ("TIME", "14:30", True),
+        ("DATE", "9000", False),
+        ("DATE", "terminated", False),
+        ("PAGE", "7", True),
+        ("PAGE", "xii", True),
+        ("PAGE", "9000", False),
+        ("NUMPAGES", "pay now", False),
     ],
 )
 def test_results_that_their_code_contradicts(read: Read, code: str, result: str, is_sure: bool) -> None:
@@ -221,6 +230,18 @@ def test_fields_that_draw_their_code(read: Read) -> None:
     assert read(r("x ") + field("SYMBOL 254 \\f Wingdings")).text == "x [x]"
     assert read(r("1") + field("EQ \\f(1,2)")).text.split() == ["1", "1/2"]
     assert read(r("10") + field("EQ \\s\\up8(9)")).text == "10^9"
+
+
+def test_letters_in_the_opposite_order(read: Read) -> None:
+    assert read(r("pay ") + f"<w:bdo w:val='rtl'>{r('0001')}</w:bdo>").unsure == (
+        'letters are drawn in the opposite order: "0001"',
+    )
+    assert not read(f"<w:bdo w:val='rtl'>{r(chr(0x5D0) * 4)}</w:bdo>").unsure
+
+
+def test_the_reading_of_a_ruby_stands_in_brackets(read: Read) -> None:
+    ruby = f"<w:r><w:ruby><w:rt>{r('kanji')}</w:rt><w:rubyBase>{r('base')}</w:rubyBase></w:ruby></w:r>"
+    assert read(ruby).text == "base(kanji)"
 
 
 def test_alternatives_that_say_different_things(read: Read) -> None:
