@@ -2,17 +2,26 @@
 
 import re
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 _LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
-_LETTERS = re.compile(r"\$?([A-Z]{1,3})\$?\d+", re.IGNORECASE)
+_LETTERS = re.compile(r"\$?([A-Z]{1,3})\$?", re.IGNORECASE)
 _MOMENT = re.compile(r"(-?\d{4,9}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:[.,]\d+)?Z?)?")
 _DURATION = re.compile(r"PT(\d{1,9})H(\d\d)M(\d\d)(?:[.,]\d+)?S")
 _LAST_DAY = 2_958_466  # 9999-12-31
+_LARGEST = 1e21  # from which on numbers are written as powers of ten
+_ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
 def column_number(reference: str) -> int:
     """The column of an address, from 1; 0 where it is none. "AA7" is 27."""
-    match, number = _LETTERS.fullmatch(reference), 0
+    letters = reference.rstrip("0123456789")
+    return _column(letters) if letters != reference else 0
+
+
+@lru_cache(4096)
+def _column(letters: str) -> int:
+    match, number = _LETTERS.fullmatch(letters), 0
     for letter in match[1].upper() if match else "":
         number = number * 26 + ord(letter) - 64
     return number
@@ -25,6 +34,14 @@ def column_letters(number: int) -> str:
         number, place = divmod(number - 1, 26)
         letters = chr(ord("A") + place) + letters
     return letters
+
+
+def unescaped(text: str) -> str:
+    """A text without the escapes of SpreadsheetML (22.9.2.19): "_x000D_" is one character, "_x005F_" an underscore."""
+    if "_x" not in text:
+        return text
+    text = _ESCAPE.sub(lambda one: chr(int(one[1], 16)), text)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def iso_moment(value: str) -> str:
@@ -47,7 +64,7 @@ def number_text(value: str, kind: str, epoch: int) -> str:
         return value
     if kind and 0 <= number + epoch < _LAST_DAY:
         return _moment(number, kind, epoch)
-    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+    return str(int(number)) if number.is_integer() and abs(number) < _LARGEST else repr(number)
 
 
 def number_kind(code: str) -> str:

@@ -14,7 +14,8 @@ from lxml import etree
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.cells import column_number
 from pipeline.parse.office.drawing.theme import UNKNOWN
-from pipeline.parse.office.sheets.cell_styles import PLAIN, CellStyle, Font, S, number_format
+from pipeline.parse.office.sheets.cell_styles import PLAIN, CellStyle, S
+from pipeline.parse.office.sheets.number_formats import number_format
 
 _DIGITS = re.compile(r"\d+")
 _TALL = 1000  # rows, from which on an area is looked at for each cell
@@ -149,7 +150,7 @@ class Conditions:
             if holds:
                 style = style.under(rule.change)
             elif holds is None and (rule.change.fill or rule.change.font.colour):
-                style = style._replace(fill=UNKNOWN, font=Font(None, style.font.size))
+                style = style._replace(fill=UNKNOWN, font=style.font._replace(colour=None))
         return style
 
 
