@@ -118,6 +118,7 @@ class Conditions:
 
     def __init__(self) -> None:
         self._areas = Areas[Rule]()
+        self.unsure = False  # whether the last style may be struck out, or show other numbers
 
     def read(self, element: etree._Element, changes: list[CellStyle]) -> None:
         """Take up an element conditionalFormatting, whose rules refer to changes by number."""
@@ -142,13 +143,16 @@ class Conditions:
 
     def applied(self, style: CellStyle, place: tuple[int, int], text: str, number: float | None) -> CellStyle:
         """The style of a cell at a row and column with the rules that hold for its text or number."""
-        found = self._areas.at(*place)
+        found, self.unsure = self._areas.at(*place), False
         if found is None:
+            self.unsure = True
             return style._replace(fill=UNKNOWN)
         for _, rule in sorted(found, key=lambda one: -one[1].priority):
             holds = rule.holds(text, number)
             if holds:
                 style = style.under(rule.change)
+            elif holds is None and (rule.change.font.struck or rule.change.format):
+                self.unsure = True
             elif holds is None and (rule.change.fill or rule.change.font.colour):
                 style = style._replace(fill=UNKNOWN, font=style.font._replace(colour=None))
         return style

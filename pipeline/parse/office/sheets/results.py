@@ -11,7 +11,7 @@ from typing import NamedTuple
 from lxml import etree
 
 from pipeline.parse.look.hidden import HiddenText
-from pipeline.parse.office.cells import column_letters
+from pipeline.parse.office.cells import column_letters, number_text
 from pipeline.parse.office.sheets.formulas import Reference, compiled, references
 from pipeline.parse.office.sheets.values import Area, FaultError, Operand, UnknownError, Value, single
 
@@ -20,7 +20,7 @@ _NAMES_DEEP = 8
 _NAMED = 3  # examples in a note
 _SHORT = 80
 Stored = tuple[str, str]
-"""The type of a cell (ST_CellType; texts are "str", whatever holds them) and its value as it is written."""
+"""The type of a cell (ST_CellType; texts are "str", whatever holds them, dates "d") and its value as it is written."""
 Place = tuple[str, int, int]
 """The sheet by its name in lower case, row and column of a cell."""
 
@@ -53,12 +53,9 @@ class Grid:
         self.formulas: dict[tuple[int, int], Formula] = {}
         self._shared: dict[str, tuple[Formula, int, int]] = {}
 
-    def take(self, row: int, column: int, stored: Stored, formula: etree._Element | None = None) -> None:
-        """Take up a cell, with its formula (18.3.1.40)."""
-        if stored[1] or stored[0] != "n":
-            self.rows.setdefault(row, {})[column] = stored
-        if formula is not None:
-            self.formulas[row, column] = self._formula(formula, row, column)
+    def compute(self, row: int, column: int, element: etree._Element) -> None:
+        """Take up the formula of a cell (18.3.1.40)."""
+        self.formulas[row, column] = self._formula(element, row, column)
 
     def _formula(self, element: etree._Element, row: int, column: int) -> Formula:
         text, kind, number = element.text or "", element.get("t"), element.get("si", "")
@@ -88,6 +85,7 @@ class Results:
         self._missing: list[str] = []
         self._unlike: list[str] = []
         self._doubtful: list[str] = []
+        self._conditional: list[str] = []
         self._unchecked = 0
 
     def begin(self, sheet: str, grid: Grid) -> Grid:
@@ -119,12 +117,20 @@ class Results:
         """Say that a cell shows something else than its value."""
         self._doubtful.append(f"{_name(sheet, row, column)} shows {_short(shown)} of {_short(stored)}")
 
+    def unsure(self, sheet: str, row: int, column: int) -> None:
+        """Say that a condition decides what a cell shows, and is not known to hold."""
+        self._conditional.append(_name(sheet, row, column))
+
     def finish(self, hidden: HiddenText) -> list[str]:
         """Notes of what was computed and not checked; what cannot be trusted asks for review."""
         for what, found in (
             ("results of formulas that are stale or missing, and were not computed", self._missing),
             ("stored results unlike their formulas", self._unlike),
             ("cells that show something else than their value", self._doubtful),
+            (
+                "whether conditional formats strike out cells, or show other numbers in them, could not be told",
+                self._conditional,
+            ),
         ):
             if found:
                 hidden.review(_listed(what, found))
@@ -168,7 +174,7 @@ class Results:
                         pending += one.places
         if pending:
             raise _PendingError(pending)
-        return iter(found)
+        return (value for value in found if value is not None)
 
     def named(self, name: str, sheet: str) -> Operand:
         """What a defined name means on a sheet; raises FaultError, UnknownError and _PendingError."""
@@ -256,6 +262,8 @@ def _typed(stored: Stored) -> Value:
         raise FaultError(value)
     if kind == "b":
         return value in {"1", "TRUE"}
+    if kind == "d":
+        raise UnknownError
     if kind != "n":
         return value
     try:
@@ -269,7 +277,7 @@ def _as_stored(value: Value | FaultError) -> Stored:
         return "e", str(value)
     if isinstance(value, bool):
         return "b", str(value).upper()
-    return ("str", value) if isinstance(value, str) else ("n", repr(float(value or 0)))
+    return ("str", value) if isinstance(value, str) else ("n", number_text(repr(float(value or 0)), "", 0))
 
 
 def _alike(computed: str, stored: str) -> bool:

@@ -115,10 +115,13 @@ def read_grid(package: Package, part: str, strings: Strings) -> Grid:
     grid, number, count = Grid(), 0, 0
     for row in package.elements(part, S + "row"):
         number, column = whole_number(row.get("r"), number + 1), 0
+        known = grid.rows.setdefault(number, {})
         for element in row.iterchildren(S + "c"):
             column = column_number(element.get("r", "")) or column + 1
             stored, formula, _ = _stored(element, strings)
-            grid.take(number, column, stored, formula)
+            known[column] = stored
+            if formula is not None:
+                grid.compute(number, column, formula)
         count += len(row)
         _check_count(count, strings)
     return grid
@@ -218,12 +221,16 @@ class _Rows:
             self._is_plain = sheet.is_plain and not any(sheet.columns)
         said = row.get("hidden") is not None or row.get("ht") is not None
         hidden = (row.get("hidden") in _TRUE or _is_cut(row.get("ht"))) if said else sheet.hidden_row
+        grid = self._grid
+        known = {} if grid is None else grid.rows.setdefault(number, {})
         for element in row.iterchildren(S + "c"):
             column = column_number(element.get("r", "")) or column + 1
             stored, formula, runs = _stored(element, self._strings)
-            if self._grid is not None:
-                self._grid.take(number, column, stored, formula)
-                computes |= formula is not None
+            if grid is not None:
+                known[column] = stored
+                if formula is not None:
+                    grid.compute(number, column, formula)
+                    computes = True
             if stored[1] or formula is not None:
                 cells.append((column, stored, self._strings.styles.of(element.get("s")), runs))
         if computes:
@@ -281,6 +288,8 @@ class _Rows:
             if sheet.covers(row, column):
                 return style.show(number, stored, epoch).text or stored, "covered"
             style = sheet.conditions.applied(style, (row, column), stored, number)
+            if sheet.conditions.unsure:
+                self._strings.results.unsure(self._name, row, column)
             paper = sheet.paper if sheet.tables.at(row, column) == [] else UNKNOWN
         if runs is not None:
             return self._seen_runs(runs, style, paper), None
@@ -338,7 +347,7 @@ def _stored(cell: etree._Element, strings: Strings) -> tuple[Stored, etree._Elem
         return ("str", _shared(value, strings.texts)), formula, runs
     if kind == "b":
         return ("b", {"1": "TRUE", "0": "FALSE"}.get(value, value)), formula, None
-    return ("e" if kind == "e" else "str", unescaped(value)), formula, None
+    return (kind if kind in {"e", "d"} else "str", unescaped(value)), formula, None
 
 
 def _shared(value: str, texts: list[str]) -> str:

@@ -1,0 +1,125 @@
+"""Cells of OpenDocument spreadsheets (ODF 1.3, part 3, 9.1.4; part 4): what is stored, computed and shown."""
+
+import re
+from itertools import islice
+
+from lxml import etree
+
+from pipeline.parse.office.odf.document import attribute, full, named, repeats
+from pipeline.parse.office.sheets.results import Grid, Stored, read_formula
+
+_NUMBERS = {"float", "percentage", "currency"}
+_PREFIX = re.compile(r"^(?:of:|oooc:|msoxl:)?=")
+_BRACKETS = re.compile(r'"(?:[^"]|"")*"|\[([^\]]*)\]')
+_ADDRESS = re.compile(r"\$?('(?:[^']|'')*'|[^.:'$\[\]]*)\.(\$?[A-Za-z]+\$?\d*)")
+_MOST = 2_000_000  # cells of a sheet that formulas may refer to
+
+
+def a1_formula(formula: str) -> str:
+    """A formula of OpenDocument with addresses as spreadsheets in Office Open XML write them."""
+    return _BRACKETS.sub(lambda found: found[0] if found[1] is None else _a1(found[1]), _PREFIX.sub("", formula))
+
+
+def _a1(address: str) -> str:
+    """ "$Sheet2.A1:.B3" as "Sheet2!A1:B3"."""
+    parts = list(_ADDRESS.finditer(address))
+    if not parts or ":".join(part[0] for part in parts) != address.replace("$$", "$"):
+        return "#REF!" if "#REF!" in address else "?"
+    sheet = parts[0][1].strip("'")
+    return (f"'{sheet}'!" if sheet else "") + ":".join(part[2] for part in parts)
+
+
+def stored_value(cell: etree._Element) -> Stored:
+    """What is stored in a cell, as formulas take it."""
+    kind = attribute(cell, "office:value-type")
+    if kind in _NUMBERS:
+        return "n", attribute(cell, "office:value")
+    if kind == "boolean":
+        return "b", attribute(cell, "office:boolean-value").upper()
+    if kind == "string":
+        lines = ["".join(map(str, line.itertext())) for line in cell.iterchildren(full("text:p"))]
+        text = attribute(cell, "office:string-value") or "\n".join(lines)
+        return "e" if text.startswith("#") and attribute(cell, "table:formula") else "str", text
+    return ("d", kind) if kind else ("n", "")
+
+
+def read_grid(table: etree._Element) -> Grid | None:
+    """The cells of a sheet, for formulas; None where they are too many."""
+    grid, number, left = Grid(), 1, _MOST
+    for row in named(table, "table:table-row"):
+        count, column = repeats(row, "table:number-rows-repeated"), 1
+        for cell in row:
+            width, stored = repeats(cell, "table:number-columns-repeated"), stored_value(cell)
+            formula = attribute(cell, "table:formula")
+            if stored != ("n", "") or formula:
+                left -= count * width
+                if left < 0:
+                    return None
+                for place in range(number, number + count):
+                    grid.rows.setdefault(place, {}).update(dict.fromkeys(range(column, column + width), stored))
+            if formula:
+                grid.formulas[number, column] = read_formula(a1_formula(formula))
+            column += width
+        number += count
+    return grid
+
+
+def defined_names(spreadsheet: etree._Element) -> dict[tuple[str, str], str]:
+    """Names of ranges and expressions, that hold on all sheets, with what they mean."""
+    found = {}
+    for one in spreadsheet.iter(full("table:named-range"), full("table:named-expression")):
+        address = attribute(one, "table:cell-range-address")
+        meaning = f"[{address}]" if address else attribute(one, "table:expression")
+        found["", attribute(one, "table:name").lower()] = a1_formula(meaning)
+    return found
+
+
+_NUMBER = re.compile(r"\d(?:[\d.,'\u2019 \u00a0\u202f]*\d)?")
+_SPACES = re.compile("['\u2019 \u00a0\u202f]")
+_SCALES = (1, 1e3, 1e6, 1e9)
+_POWER = re.compile(r"[eE]([+-]?\d+)")
+_FRACTION = re.compile(r"(?:(\d+) )?(\d+)/(\d+)")
+
+
+def reads_as(text: str, number: float) -> bool:
+    """Whether a text shows a number, rounded perhaps, in the signs of any language."""
+    text = text.replace("\u2212", "-")
+    found = list(islice(_NUMBER.finditer(text), 12))
+    if not found:
+        return number == 0 or text.upper() in {"TRUE", "FALSE"}
+    if (number < 0) != ("-" in text[: found[0].start()] + text[found[-1].end() :] or f"({found[0][0]}" in text):
+        return False
+    digits = "".join(filter(str.isdecimal, text))
+    if len(found) > 1 and number.is_integer() and digits.lstrip("0") == str(abs(int(number))):
+        return "." not in text and "," not in text  # of a telephone, say
+    if fraction := _FRACTION.fullmatch(text.strip(" -()")):
+        value = int(fraction[1] or 0) + int(fraction[2]) / (int(fraction[3]) or 1)
+        return abs(value - abs(number)) <= 1 / (int(fraction[3]) or 1)
+    power = _POWER.match(text, found[0].end())
+    if len(found) > (2 if power else 1):
+        return False
+    number = abs(number) * (100 if "%" in text else 1000 if "\u2030" in text else 1)
+    exponent = 10.0 ** max(-300, min(300, int(power[1]))) if power else 1.0
+    scales = _SCALES if not power and text[found[0].end() :].strip()[:1].isalpha() else _SCALES[:1]
+    return any(
+        abs(value * exponent * scale - number) <= 0.500001 * step * exponent * scale + 1e-9 * number
+        for value, step in _readings(found[0][0])
+        for scale in scales
+    )
+
+
+def _readings(digits: str) -> list[tuple[float, float]]:
+    """The numbers that digits with points and commas may be, each with the worth of its last place."""
+    digits, readings = _SPACES.sub("", digits), list[tuple[float, float]]()
+    for point, group in ((".", ","), (",", ".")):
+        whole, _, behind = digits.partition(point)
+        if group in behind or point in behind:
+            continue
+        groups = whole.split(group)
+        if len(groups) == 1 or all(len(one) == 3 for one in groups[1:]):
+            readings.append((float(f"{''.join(groups)}.{behind or 0}"), 10.0 ** -len(behind)))
+    if digits.count(".") > 1 or digits.count(",") > 1:
+        groups = re.split("[.,]", digits)
+        if all(len(one) == 3 for one in groups[1:]):
+            readings.append((float("".join(groups)), 1.0))
+    return readings
