@@ -135,12 +135,12 @@ class CellStyles:
             number = style.get("numFmtId", "0")
             font, fill = whole_number(style.get("fontId"), 0), whole_number(style.get("fillId"), 0)
             letters, behind = (*fonts, Font())[min(font, len(fonts))], (*fills, None)[min(fill, len(fills))]
-            self._styles.append(_style(number, formats, letters, behind))
+            self._styles.append(cell_style(number, formats, letters, behind))
         for change in root.iterfind(f"{S}dxfs/{S}dxf"):
             code, fill = change.find(S + "numFmt"), change.find(S + "fill")
             said = {} if code is None else {"": code.get("formatCode", "")}
             behind = None if fill is None else self._fill(fill, is_change=True)
-            self.changes.append(_style("", said, self.font(change.find(S + "font")), behind))
+            self.changes.append(cell_style("", said, self.font(change.find(S + "font")), behind))
 
     def _fill(self, fill: etree._Element, *, is_change: bool = False) -> Colour | None:
         """The colour behind a cell. A condition's plain fill is in the place of the background of a pattern."""
@@ -174,7 +174,8 @@ def _hides(colour: Colour | None, size: float | None, behind: Colour) -> str | N
     return Appearance(colour=colour, background=behind, size=size).hides
 
 
-def _style(number: str, formats: Mapping[str, str], font: Font, fill: Colour | None) -> CellStyle:
+def cell_style(number: str, formats: Mapping[str, str], font: Font, fill: Colour | None) -> CellStyle:
+    """The style of a cell with a number format by its number, whose own codes are in `formats`."""
     code = formats.get(number) or _BUILT_IN.get(whole_number(number, 0), "")
     return CellStyle(None if code in {"", "General"} else number_format(code), font, fill)
 
