@@ -19,8 +19,8 @@ from pipeline.parse.look.appearance import EDGE
 from pipeline.parse.look.colours import WHITE
 from pipeline.parse.look.raised import marked
 from pipeline.parse.markup.reading import LXML, decimal
-from pipeline.parse.office.cells import column_letters, iso_duration, iso_moment, number_text
-from pipeline.parse.office.odf.cells import defined_names, read_grid, reads_as, stored_value
+from pipeline.parse.office.cells import column_letters, iso_duration, iso_moment, number_text, reads_as, reads_as_moment
+from pipeline.parse.office.odf.cells import defined_names, read_grid, stored_value
 from pipeline.parse.office.odf.document import OpenDocument, attribute, full, name_of, repeats
 from pipeline.parse.office.odf.styles import Styles, length
 from pipeline.parse.office.odf.text import Flow
@@ -187,10 +187,12 @@ class _Sheet:
 
     def _text(self, cell: etree._Element, column: int) -> str:
         kind, place = attribute(cell, "office:value-type"), (self._name, self._row + 1, column + 1)
-        if kind == "date":
-            return iso_moment(attribute(cell, "office:date-value"))
-        if kind == "time":
-            return iso_duration(attribute(cell, "office:time-value"))
+        if kind in {"date", "time"}:
+            said = attribute(cell, f"office:{kind}-value")
+            shown = " ".join("".join(map(str, one.itertext())) for one in cell.iterchildren(full("text:p")))
+            if not reads_as_moment(shown, said):
+                self._results.doubt(*place, shown, said)
+            return iso_moment(said) if kind == "date" else iso_duration(said)
         stored, value = stored_value(cell)
         if attribute(cell, "table:formula"):
             found = self._results.settle(*place, (stored, value))

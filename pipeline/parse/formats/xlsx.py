@@ -17,6 +17,7 @@ from pipeline.parse.office.drawing.shapes import R, write_shapes
 from pipeline.parse.office.embedded import add_embedded, refuse_pictures_alone
 from pipeline.parse.office.package import Package
 from pipeline.parse.office.sheets.cell_styles import CellStyles
+from pipeline.parse.office.sheets.drawn import check_drawn
 from pipeline.parse.office.sheets.results import Grid, Results
 from pipeline.parse.office.sheets.sheet import Rich, Strings, read_grid, rich_runs, text_runs, write_sheet
 from pipeline.parse.writer import TextWriter
@@ -91,6 +92,7 @@ class _Workbook:
             tree = package.xml(drawing)
             scene = sheet_scene(package, drawing, tree, self._strings.styles.theme)
             write_shapes(writer, package, drawing, tree, scene)
+            check_drawn(self.results, package, drawing, tree, name)
         threads = [package.xml(one) for one in package.related(part, "threadedComment")]
         known = {"tc=" + one.get("id", "") for root in threads for one in root.iter("{*}threadedComment")}
         for comments in package.related(part, "comments"):

@@ -1,7 +1,6 @@
 """Cells of OpenDocument spreadsheets (ODF 1.3, part 3, 9.1.4; part 4): what is stored, computed and shown."""
 
 import re
-from itertools import islice
 
 from lxml import etree
 
@@ -72,54 +71,3 @@ def defined_names(spreadsheet: etree._Element) -> dict[tuple[str, str], str]:
         meaning = f"[{address}]" if address else attribute(one, "table:expression")
         found["", attribute(one, "table:name").lower()] = a1_formula(meaning)
     return found
-
-
-_NUMBER = re.compile(r"\d(?:[\d.,'\u2019 \u00a0\u202f]*\d)?")
-_SPACES = re.compile("['\u2019 \u00a0\u202f]")
-_SCALES = (1, 1e3, 1e6, 1e9)
-_POWER = re.compile(r"[eE]([+-]?\d+)")
-_FRACTION = re.compile(r"(?:(\d+) )?(\d+)/(\d+)")
-
-
-def reads_as(text: str, number: float) -> bool:
-    """Whether a text shows a number, rounded perhaps, in the signs of any language."""
-    text = text.replace("\u2212", "-")
-    found = list(islice(_NUMBER.finditer(text), 12))
-    if not found:
-        return number == 0 or text.upper() in {"TRUE", "FALSE"}
-    if (number < 0) != ("-" in text[: found[0].start()] + text[found[-1].end() :] or f"({found[0][0]}" in text):
-        return False
-    digits = "".join(filter(str.isdecimal, text))
-    if len(found) > 1 and number.is_integer() and digits.lstrip("0") == str(abs(int(number))):
-        return "." not in text and "," not in text  # of a telephone, say
-    if fraction := _FRACTION.fullmatch(text.strip(" -()")):
-        value = int(fraction[1] or 0) + int(fraction[2]) / (int(fraction[3]) or 1)
-        return abs(value - abs(number)) <= 1 / (int(fraction[3]) or 1)
-    power = _POWER.match(text, found[0].end())
-    if len(found) > (2 if power else 1):
-        return False
-    number = abs(number) * (100 if "%" in text else 1000 if "\u2030" in text else 1)
-    exponent = 10.0 ** max(-300, min(300, int(power[1]))) if power else 1.0
-    scales = _SCALES if not power and text[found[0].end() :].strip()[:1].isalpha() else _SCALES[:1]
-    return any(
-        abs(value * exponent * scale - number) <= 0.500001 * step * exponent * scale + 1e-9 * number
-        for value, step in _readings(found[0][0])
-        for scale in scales
-    )
-
-
-def _readings(digits: str) -> list[tuple[float, float]]:
-    """The numbers that digits with points and commas may be, each with the worth of its last place."""
-    digits, readings = _SPACES.sub("", digits), list[tuple[float, float]]()
-    for point, group in ((".", ","), (",", ".")):
-        whole, _, behind = digits.partition(point)
-        if group in behind or point in behind:
-            continue
-        groups = whole.split(group)
-        if len(groups) == 1 or all(len(one) == 3 for one in groups[1:]):
-            readings.append((float(f"{''.join(groups)}.{behind or 0}"), 10.0 ** -len(behind)))
-    if digits.count(".") > 1 or digits.count(",") > 1:
-        groups = re.split("[.,]", digits)
-        if all(len(one) == 3 for one in groups[1:]):
-            readings.append((float("".join(groups)), 1.0))
-    return readings

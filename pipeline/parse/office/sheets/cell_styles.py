@@ -58,18 +58,20 @@ class Font(NamedTuple):
 class CellStyle(NamedTuple):
     """The style of a cell: its number format, None where values are shown as they are; its letters; its ground.
 
-    `fill` is None where nothing fills the cell, UNKNOWN where that cannot be told.
+    `fill` is None where nothing fills the cell, UNKNOWN where that cannot be told. `repeats`: what is shown is repeated
+    until the cell is full of it.
     """
 
     format: NumberFormat | None = None
     font: Font = Font()
     fill: Colour | None = None
+    repeats: bool = False
 
     def under(self, change: "CellStyle") -> "CellStyle":
         """This style with what another one says over it, as a condition does."""
         return CellStyle(
             change.format or self.format, change.font.over(self.font),
-            self.fill if change.fill is None else change.fill,
+            self.fill if change.fill is None else change.fill, self.repeats,
         )  # fmt: skip
 
     def hides(self, number: float | None, font: Font, paper: Colour) -> str | None:
@@ -84,7 +86,8 @@ class CellStyle(NamedTuple):
         """What the cell shows of a number, or of text for None."""
         if self.format is None:
             return Shown(stored if number is None else number_text(stored, "", epoch))
-        return self.format.show_text(stored) if number is None else self.format.show(number, stored, epoch)
+        shown = self.format.show_text(stored) if number is None else self.format.show(number, stored, epoch)
+        return Shown(shown.text, any(map(str.isnumeric, shown.text))) if self.repeats else shown
 
 
 PLAIN = CellStyle()
@@ -135,7 +138,10 @@ class CellStyles:
             number = style.get("numFmtId", "0")
             font, fill = whole_number(style.get("fontId"), 0), whole_number(style.get("fillId"), 0)
             letters, behind = (*fonts, Font())[min(font, len(fonts))], (*fills, None)[min(fill, len(fills))]
-            self._styles.append(cell_style(number, formats, letters, behind))
+            made, alignment = cell_style(number, formats, letters, behind), style.find(S + "alignment")
+            if alignment is not None and alignment.get("horizontal") == "fill":
+                made = made._replace(repeats=True, format=made.format or number_format(""))
+            self._styles.append(made)
         for change in root.iterfind(f"{S}dxfs/{S}dxf"):
             code, fill = change.find(S + "numFmt"), change.find(S + "fill")
             said = {} if code is None else {"": code.get("formatCode", "")}

@@ -17,6 +17,7 @@ from pipeline.parse.office.sheets.values import Area, FaultError, Operand, Unkno
 
 _STEPS = 3_000_000  # cells that are looked at for all formulas of a workbook
 _NAMES_DEEP = 8
+_RANGE = 10_000  # cells of a chart's series
 _NAMED = 3  # examples in a note
 _SHORT = 80
 Stored = tuple[str, str]
@@ -86,6 +87,8 @@ class Results:
         self._unlike: list[str] = []
         self._doubtful: list[str] = []
         self._conditional: list[str] = []
+        self._drawn: list[str] = []
+        self._rich: list[str] = []
         self._unchecked = 0
 
     def begin(self, sheet: str, grid: Grid) -> Grid:
@@ -113,6 +116,42 @@ class Results:
         self._unlike.append(f"{name}: {_short(stored[1])} stored, ={_short(formula)} gives {_short(value[1])}")
         return stored
 
+    def cells(self, reference: str, sheet: str) -> list[Value] | None:
+        """The values of the cells that a reference on a sheet names; None where that is not known, or not one range."""
+        formula, scope_sheet = read_formula(reference), sheet.lower()
+        try:
+            area = compiled(formula.pattern)(_Scope(self, scope_sheet, formula.cells()))
+            if not isinstance(area, Area) or (area.bottom - area.top + 1) * (area.right - area.left + 1) > _RANGE:
+                return None
+            columns = range(area.left, area.right + 1)
+            return [
+                self._settled((area.sheet, row, column))
+                for row in range(area.top, area.bottom + 1)
+                for column in columns
+            ]
+        except (UnknownError, FaultError, _PendingError):
+            return None
+
+    def _settled(self, place: Place) -> Value:
+        """The value of a cell, computed where that is needed; raises UnknownError; the code of an error."""
+        try:
+            return self.value(place)
+        except _PendingError:
+            found = self._outcome(place)
+            if isinstance(found, UnknownError):
+                raise found from None
+            return str(found) if isinstance(found, FaultError) else found
+        except FaultError as error:
+            return str(error)
+
+    def differ(self, what: str) -> None:
+        """Say of what is drawn on a sheet that it shows something else than the cells that it refers to."""
+        self._drawn.append(_short(what))
+
+    def stands_in(self, sheet: str, row: int, column: int) -> None:
+        """Say that a cell shows a picture, or something with fields of its own, for which a value stands in."""
+        self._rich.append(_name(sheet, row, column))
+
     def doubt(self, sheet: str, row: int, column: int, shown: str, stored: str) -> None:
         """Say that a cell shows something else than its value."""
         self._doubtful.append(f"{_name(sheet, row, column)} shows {_short(shown)} of {_short(stored)}")
@@ -131,6 +170,8 @@ class Results:
                 "whether conditional formats strike out cells, or show other numbers in them, could not be told",
                 self._conditional,
             ),
+            ("charts and text boxes that show something else than their cells", self._drawn),
+            ("cells that show a picture or a data type, for which another value stands in", self._rich),
         ):
             if found:
                 hidden.review(_listed(what, found))

@@ -226,6 +226,8 @@ class _Rows:
         for element in row.iterchildren(S + "c"):
             column = column_number(element.get("r", "")) or column + 1
             stored, formula, runs = _stored(element, self._strings)
+            if element.get("vm") is not None and not hidden:
+                self._strings.results.stands_in(self._name, number, column)
             if grid is not None:
                 known[column] = stored
                 if formula is not None:

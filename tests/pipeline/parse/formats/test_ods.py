@@ -8,8 +8,15 @@ import python_calamine
 
 from pipeline.document import Hidden
 from pipeline.errors import Failure
-from pipeline.parse.office.cells import column_letters, column_number, iso_duration, iso_moment
-from pipeline.parse.office.odf.cells import a1_formula, reads_as
+from pipeline.parse.office.cells import (
+    column_letters,
+    column_number,
+    iso_duration,
+    iso_moment,
+    reads_as,
+    reads_as_moment,
+)
+from pipeline.parse.office.odf.cells import a1_formula
 from pipeline.parse.options import Options
 from tests.pipeline.parse.odf import flat, opendocument
 
@@ -93,6 +100,28 @@ def test_texts_that_show_a_number(text: str, number: float) -> None:
 )  # fmt: skip
 def test_texts_that_show_another_number(text: str, number: float) -> None:
     assert not reads_as(text, float(number))
+
+
+@pytest.mark.parametrize(
+    ("text", "iso", "does"),
+    [
+        ("20.11.2026", "2026-11-20", True), ("20.11.26", "2026-11-20", True), ("Nov 20", "2026-11-20", True),
+        ("", "2026-11-20", True),
+        ("1:30 PM", "2026-11-20T13:30:00", True), ("20.11.2030", "2026-11-20", False),
+        ("21.11.2026", "2026-11-20", False),
+        ("25:30", "PT25H30M00S", True), ("90", "PT1H30M00S", True), ("1:45", "PT1H30M00S", False), ("soon", "", True),
+    ],
+)  # fmt: skip
+def test_texts_that_show_a_moment(text: str, iso: str, does: bool) -> None:
+    assert reads_as_moment(text, iso) is does
+
+
+def test_a_date_that_says_another_day_is_for_a_person(parse) -> None:
+    parsed = parse(workbook(sheet(row(value("date", "2026-11-20", "20.11.2030")))))
+    assert parsed.text == "A\n\n2026-11-20"
+    assert parsed.unsure == (
+        "cells that show something else than their value: 1 (A!A1 shows 20.11.2030 of 2026-11-20)",
+    )
 
 
 def test_a_text_unlike_its_value_is_for_a_person(parse) -> None:
