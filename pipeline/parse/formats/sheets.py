@@ -18,7 +18,8 @@ from pipeline.parse.look.colours import WHITE
 from pipeline.parse.office.binary.ole import CompoundFile, format_compound
 from pipeline.parse.office.cells import number_text
 from pipeline.parse.office.sheets.biff import Sheet, read_sheets
-from pipeline.parse.office.sheets.results import Grid, Results, Stored, read_formula
+from pipeline.parse.office.sheets.grid import Grid, Stored, read_formula
+from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.office.sheets.xlsb import read_workbook
 from pipeline.parse.writer import TextWriter
 
@@ -41,6 +42,8 @@ def parse(source: Source, media_type: str) -> Parsed:
     except (python_calamine.CalamineError, OSError) as error:
         raise DocumentError(Failure.CORRUPT, f"not a readable workbook: {error}") from error
     notes = [*book.results.finish(source.hidden), *_notes(media_type, sheets)]
+    if any(sheet.strikes_parts for sheet in sheets.values()):
+        source.hidden.review("letters within texts may be struck out, which is not read in this format")
     if empty:
         unseen = "".join(f"; {one.characters} characters of hidden text" for one in source.hidden.found()[:1])
         raise DocumentError(Failure.EMPTY, f"its sheets hold no text{unseen}")
@@ -161,10 +164,12 @@ def _check_grids(sheets: list[Sheet], limits: Limits) -> None:
 
 
 def _notes(media_type: str, sheets: dict[str, Sheet]) -> list[str]:
-    if media_type != _XLS:
-        return ["comments, text boxes and charts of this format are not read"]
-    charts = sum(sheet.charts for sheet in sheets.values())
-    return [f"charts not read: {charts}"] if charts else []
+    notes = [] if media_type == _XLS else ["comments, text boxes and charts of this format are not read"]
+    counts = {
+        "charts not read": sum(sheet.charts for sheet in sheets.values()),
+        "conditional formats not read": sum(sheet.conditions for sheet in sheets.values()),
+    }
+    return [*notes, *(f"{what}: {count}" for what, count in counts.items() if count)]
 
 
 def _text(value: Any) -> str:

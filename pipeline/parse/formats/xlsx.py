@@ -18,7 +18,8 @@ from pipeline.parse.office.embedded import add_embedded, refuse_pictures_alone
 from pipeline.parse.office.package import Package
 from pipeline.parse.office.sheets.cell_styles import CellStyles
 from pipeline.parse.office.sheets.drawn import check_drawn
-from pipeline.parse.office.sheets.results import Grid, Results
+from pipeline.parse.office.sheets.grid import Grid, Table, read_tables
+from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.office.sheets.sheet import Rich, Strings, read_grid, rich_runs, text_runs, write_sheet
 from pipeline.parse.writer import TextWriter
 
@@ -54,7 +55,8 @@ class _Workbook:
                     rich[len(texts)] = runs
                 texts.append("".join(text_runs(item)))
         calculation = workbook.find(S + "calcPr")
-        self.results = Results(self._grid, _names(workbook), calculation is not None and _is_stale(calculation))
+        stale = calculation is not None and _is_stale(calculation)
+        self.results = Results(self._grid, _names(workbook), stale, self._tables)
         self._strings = Strings(texts, rich, styles, self.results, characters // 2)
         self._persons = _persons(package)
         self._parts = {
@@ -83,6 +85,13 @@ class _Workbook:
     def _grid(self, sheet: str) -> Grid | None:
         part = self._parts.get(sheet, "")
         return read_grid(self._package, part, self._strings) if self._package.has(part) else None
+
+    def _tables(self) -> dict[str, Table]:
+        return {
+            name: table
+            for sheet, part in self._parts.items()
+            for name, table in read_tables(self._package, part, sheet)
+        }
 
     def _write(self, writer: TextWriter, part: str, name: str, *, is_hidden: bool = False) -> None:
         package = self._package

@@ -5,7 +5,7 @@ import re
 from lxml import etree
 
 from pipeline.parse.office.odf.document import attribute, full, named, repeats
-from pipeline.parse.office.sheets.results import Grid, Stored, read_formula
+from pipeline.parse.office.sheets.grid import Grid, Stored, read_formula
 
 _NUMBERS = {"float", "percentage", "currency"}
 _PREFIX = re.compile(r"^(?:of:|oooc:|msoxl:)?=")

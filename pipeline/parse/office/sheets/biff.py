@@ -19,7 +19,7 @@ _BOF, _EOF, _SHEET, _LOCKED, _CONTINUE = 0x809, 0x0A, 0x85, 0x2F, 0x3C
 _NOTE, _OBJECT, _TEXT, _EXTENT, _SEVERAL = 0x1C, 0x5D, 0x1B6, 0x200, 0xBD
 _CELLS = {0x06, 0x206, 0x406, 0x203, 0x204, 0x205, 0x27E, 0xFD, 0xD6, _SEVERAL}
 _FONT, _FORMAT, _STYLE, _PALETTE = 0x31, 0x41E, 0xE0, 0x92
-_FORMULA, _SHARED, _ROW, _COLUMN, _MERGED = 0x06, 0x4BC, 0x208, 0x7D, 0xE5
+_FORMULA, _SHARED, _ROW, _COLUMN, _MERGED, _CONDITIONS = 0x06, 0x4BC, 0x208, 0x7D, 0xE5, 0x1B0
 _BOOK, _LINKS, _OWN = 0x1AE, 0x17, 0x0401
 _CHART, _OF_COMMENT = 0x20, 0x19
 _EXP = b"\x01"  # the token of a formula that stands elsewhere
@@ -39,6 +39,8 @@ class Sheet:
     comments: list[tuple[str, str, str]] = field(default_factory=list)
     boxes: list[str] = field(default_factory=list)
     charts: int = 0
+    conditions: int = 0  # ranges with conditional formats, which are not read
+    strikes_parts: bool = False  # whether parts of texts may be struck out
     beside: Beside = field(default_factory=Beside)
 
 
@@ -95,6 +97,7 @@ def read_sheets(stream: bytes) -> list[Sheet]:
                 raise DocumentError(Failure.CORRUPT, "its sheets lie over one another")
             reading.record(kind, data)
         reading.finish()
+        sheet.strikes_parts = common.styles.strikes_parts
     return sheets
 
 
@@ -127,6 +130,8 @@ class _SheetReading:
         elif kind == _EXTENT and len(data) >= 12:
             top, bottom, left, right = struct.unpack_from("<IIHH", data)
             self._sheet.said = max(self._sheet.said, max(0, bottom - top + 1) * max(0, right - left + 1))
+        elif kind == _CONDITIONS:
+            self._sheet.conditions += 1
         elif kind in {_ROW, _COLUMN, _MERGED, _SHARED} and self._depth <= 1:
             self._place(kind, data)
         else:

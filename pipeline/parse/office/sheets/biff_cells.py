@@ -9,10 +9,12 @@ from pipeline.parse.look.colours import RGB, Colour
 from pipeline.parse.office.drawing.theme import UNKNOWN, rgb
 from pipeline.parse.office.sheets.cell_styles import PLAIN, CellStyle, Font, cell_style
 from pipeline.parse.office.sheets.conditions import Areas
-from pipeline.parse.office.sheets.number_formats import PALETTE
+from pipeline.parse.office.sheets.number_formats import PALETTE, number_format
 
 LOWEST = 40
 """Twentieths of a point: the height of a row that shows nothing."""
+FILLED = 4
+"""The alignment that repeats what a cell holds until the cell is full."""
 NARROWEST = 51
 """Of 256 in a usual letter: the width of a column that shows nothing."""
 PLACES = {1: "superscript", 2: "subscript"}
@@ -50,7 +52,7 @@ class BookStyles:
     def __init__(self) -> None:
         self._fonts: list[tuple[Font, int | None]] = []  # with the number of its colour
         self._formats: dict[str, str] = {}
-        self._styles: list[tuple[int, int, int | Colour | None]] = []  # font, number format, fill or its number
+        self._styles: list[tuple[int, int, int | Colour | None, bool]] = []  # font, number format, fill or its number
         self._palette: list[RGB | None] = [rgb(one) for one in PALETTE]
         self._made: dict[int, CellStyle] = {}
 
@@ -60,11 +62,12 @@ class BookStyles:
             self._made[number] = self._make(*self._styles[number]) if number < len(self._styles) else PLAIN
         return self._made[number]
 
-    def _make(self, font: int, code: int, fill: int | Colour | None) -> CellStyle:
+    def _make(self, font: int, code: int, fill: int | Colour | None, repeats: bool) -> CellStyle:
         letters, colour = self._fonts[font] if font < len(self._fonts) else (Font(), None)
         letters = letters if colour is None else letters._replace(colour=self._colour(colour))
         behind = (self._colour(fill) or UNKNOWN) if isinstance(fill, int) else fill
-        return cell_style(str(code), self._formats, letters, behind)
+        made = cell_style(str(code), self._formats, letters, behind)
+        return made._replace(repeats=True, format=made.format or number_format("")) if repeats else made
 
     def read_palette(self, data: bytes) -> None:
         """Take up the colours from number 8 on ([MS-XLS] 2.4.188)."""
@@ -89,11 +92,17 @@ class BookStyles:
         font, number = struct.unpack_from("<HH", data)
         pattern, colours = struct.unpack_from("<IH", data, 14)
         fill = {0: None, 1: colours & 0x7F}.get(pattern >> 26, UNKNOWN)
-        self.add_style(font - (font > 4), number, fill)
+        self.add_style(font - (font > 4), number, fill, repeats=data[6] & 7 == FILLED)
 
-    def add_style(self, font: int, number: int, fill: int | Colour | None) -> None:
+    def add_style(self, font: int, number: int, fill: int | Colour | None, *, repeats: bool) -> None:
         """Take up the format of cells, of a font and a number format by their numbers."""
-        self._styles.append((font, number, fill))
+        self._styles.append((font, number, fill, repeats))
+
+    @property
+    def strikes_parts(self) -> bool:
+        """Whether there are struck-out letters that no cell as a whole has, so that parts of texts have them."""
+        used = {font for font, _, _, _ in self._styles}
+        return any(font.struck for place, (font, _) in enumerate(self._fonts) if place not in used)
 
     def _colour(self, number: int) -> RGB | None:
         return self._palette[number] if number < len(self._palette) else None

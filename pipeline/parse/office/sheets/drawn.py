@@ -6,21 +6,19 @@ from lxml import etree
 
 from pipeline.parse.markup.reading import decimal, whole_number
 from pipeline.parse.office.cells import number_text, reads_as
-from pipeline.parse.office.drawing.shapes import C
 from pipeline.parse.office.package import Package
 from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.office.sheets.values import Value
 
-_KEPT = {C + "numRef": C + "numCache", C + "strRef": C + "strCache"}
 _XDR = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
 _T = "{http://schemas.openxmlformats.org/drawingml/2006/main}t"
 
 
 def check_drawn(results: Results, package: Package, part: str, drawing: etree._Element, sheet: str) -> None:
     """Hold the charts and text boxes of a drawing against the cells; raises DocumentError."""
-    for chart in package.related(part, "chart"):
-        for reference in package.xml(chart).iter(*_KEPT):
-            _check_kept(results, reference, sheet)
+    for chart in [*package.related(part, "chart"), *package.related(part, "chartEx")]:
+        for address in package.xml(chart).iter("{*}f"):
+            _check_kept(results, address, sheet)
     for shape in drawing.iter(_XDR + "sp"):
         address = shape.get("textlink", "")
         if not address:
@@ -30,21 +28,18 @@ def check_drawn(results: Results, package: Package, part: str, drawing: etree._E
             results.differ(f"text box {text!r} of {address}")
 
 
-def _check_kept(results: Results, reference: etree._Element, sheet: str) -> None:
-    """Hold the points that a chart keeps against their cells; hidden cells may have none."""
-    kept = reference.find(_KEPT[str(reference.tag)])
-    points = [] if kept is None else kept.findall(C + "pt")
-    address = reference.findtext(C + "f", "")
-    cells = results.cells(address, sheet) if points else None
+def _check_kept(results: Results, address: etree._Element, sheet: str) -> None:
+    """Hold the points that a chart keeps beside an address against the cells; hidden cells may have none."""
+    holder, text = address.getparent(), address.text or ""
+    points = [] if holder is None else list(holder.iter("{*}pt"))
+    cells = results.cells(text, sheet) if points else None
     if cells is None:
         return
-    count = kept.find(C + "ptCount") if kept is not None else None
-    in_order = count is None or whole_number(count.get("val"), 0) == len(cells)
+    in_order = len({point.get("idx") for point in points}) == len(points) == len(cells)
     for point in points:
-        place, text = whole_number(point.get("idx"), len(cells)), point.findtext(C + "v", "")
-        near = cells[place : place + 1] if in_order else cells
-        if not any(_is(text, cell) for cell in near):
-            results.differ(f"chart {text!r} of {address}")
+        place, shown = whole_number(point.get("idx"), len(cells)), point.findtext("{*}v", point.text or "")
+        if not any(_is(shown, cell) for cell in (cells[place : place + 1] if in_order else cells)):
+            results.differ(f"chart {shown!r} of {text}")
             return
 
 

@@ -30,12 +30,13 @@ Reference = tuple[str, int, str, int]
 _DEEP = 40
 _LONG = 8_192  # characters, as Excel allows
 _REFERENCE = re.compile(
-    r"\"(?:[^\"]|\"\")*\"|'(?:[^']|'')*'|(?<![\w.$\\\]])(\$?)([A-Za-z]{1,3})(\$?)(\d{1,7})(?![\w.(!\[])"
+    r"\"(?:[^\"]|\"\")*\"|'(?:[^']|'')*'|\[(?:[^\[\]]|\[[^\[\]]*\])*\]|(?<![\w.$\\\]])(\$?)([A-Za-z]{1,3})(\$?)(\d{1,7})(?![\w.(!\[])"
 )
 _TOKEN = re.compile(
     r"""\s*(?:(?P<rows>\$?\d+:\$?\d+)|(?P<number>\d+\.?\d*(?:[Ee][+-]?\d+)?|\.\d+(?:[Ee][+-]?\d+)?)|"(?P<text>(?:[^"]|"")*)"
     |(?P<error>\#[A-Z]+(?:/[0A]!?)?[!?]?)|'(?P<quoted>(?:[^']|'')*)'!|(?P<sheet>[^\W\d][\w.]*)!
     |(?P<call>[^\W\d][\w.]*)\(|(?P<columns>\$?[A-Za-z]{1,3}:\$?[A-Za-z]{1,3}(?!\w))
+    |(?P<table>(?:[^\W\d\0][\w.]*)?\[(?:[^\[\]]|\[[^\[\]]*\])*\])
     |(?P<name>[^\W\d\0][\w.]*)|(?P<sign><=|>=|<>|[-+*/^&=<>%(),;:\0]))""",
     re.VERBOSE,
 )
@@ -145,6 +146,9 @@ class _Parser:
             return self._closed(self._compared())
         if kind == "name":
             return _named(text)
+        if kind == "table":
+            name, _, columns = text[:-1].partition("[")
+            return lambda scope: scope.table(name.lower(), columns)
         return self._area(kind, text)
 
     def _closed(self, node: Node) -> Node:

@@ -1,5 +1,6 @@
 """The functions of formulas that are computed (ISO/IEC 29500-1, 18.17.7): sums and the like, rounding, logic, texts."""
 
+import datetime
 import math
 from collections.abc import Callable, Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, ROUND_UP, Context, Decimal
@@ -28,6 +29,7 @@ _NUMBERS: dict[str, Callable[[list[float]], float]] = {
     "MAX": lambda found: max(found, default=0.0),
     "COUNT": lambda found: float(len(found)),
 }
+_SUBTOTALS = {1: "AVERAGE", 2: "COUNT", 3: "COUNTA", 4: "MAX", 5: "MIN", 6: "PRODUCT", 9: "SUM"}
 _ROUNDED = {"ROUND": ROUND_HALF_UP, "ROUNDUP": ROUND_UP, "ROUNDDOWN": ROUND_DOWN, "TRUNC": ROUND_DOWN}
 _ONE: dict[str, Callable[[float], float]] = {"ABS": abs, "SQRT": math.sqrt, "INT": math.floor, "EXP": math.exp,
         "SIGN": lambda one: math.copysign(1, one) if one else 0.0, "N": float}  # fmt: skip
@@ -116,6 +118,15 @@ def _counta(scope: Scope, nodes: Sequence[Node]) -> Operand:
     return float(sum(1 for _ in _values(scope, nodes)))
 
 
+def _subtotal(scope: Scope, nodes: Sequence[Node]) -> Operand:
+    """A sum and the like over the cells that are seen and no subtotals themselves: known where that is all of them."""
+    name = _SUBTOTALS.get(int(number_of(single(scope, nodes[0])) % 100)) if len(nodes) > 1 else None
+    areas = [node(scope) for node in nodes[1:]]
+    if name is None or not all(isinstance(area, Area) and scope.shows_all(area) for area in areas):
+        raise UnknownError
+    return FUNCTIONS[name](scope, nodes[1:])
+
+
 def _sumproduct(scope: Scope, nodes: Sequence[Node]) -> Operand:
     total = 0.0
     areas = [node(scope) for node in nodes]
@@ -169,6 +180,19 @@ def _logic(compute: Callable[[Iterator[bool]], bool]) -> Function:
     return function
 
 
+def _date(scope: Scope, nodes: Sequence[Node]) -> Operand:
+    """The number of a day from 1900-03-01 on, in the calendar that begins in 1900."""
+    year, month, day = (int(number_of(one)) for one in _arguments(scope, nodes, 3))
+    if not (1901 <= year <= 9998 and 1 <= month <= 12 and 1 <= day <= 31):
+        raise UnknownError
+    return float((datetime.date(year, month, 1) - datetime.date(1899, 12, 30)).days + day - 1)
+
+
+def _time(scope: Scope, nodes: Sequence[Node]) -> Operand:
+    hours, minutes, seconds = (number_of(one) for one in _arguments(scope, nodes, 3))
+    return (hours * 3600 + minutes * 60 + seconds) / 86_400 % 1
+
+
 def _not(scope: Scope, nodes: Sequence[Node]) -> Operand:
     return not _truth(_arguments(scope, nodes, 1)[0])
 
@@ -212,8 +236,8 @@ FUNCTIONS |= {name: _of_one(compute) for name, compute in _ONE.items()}
 FUNCTIONS |= {
     "CEILING": _to_multiple(ROUND_CEILING), "FLOOR": _to_multiple(ROUND_FLOOR), "MROUND": _to_multiple(ROUND_HALF_UP),
     "MOD": _mod, 
-    "PI": lambda scope, nodes: math.pi, "COUNTA": _counta, "SUMPRODUCT": _sumproduct,
-    "IF": _if, "IFERROR": _iferror, "AND": _logic(all), "OR": _logic(any), "NOT": _not,
+    "PI": lambda scope, nodes: math.pi, "COUNTA": _counta, "SUBTOTAL": _subtotal, "SUMPRODUCT": _sumproduct,
+    "IF": _if, "IFERROR": _iferror, "AND": _logic(all), "DATE": _date, "TIME": _time, "OR": _logic(any), "NOT": _not,
     "TRUE": lambda scope, nodes: True, "FALSE": lambda scope, nodes: False,
     "CONCATENATE": _concatenate, "CONCAT": _concatenate, "TEXT": _text, "HYPERLINK": _link,
     "VALUE": _of_text(lambda text: number_of(text)), "LEN": _of_text(lambda text: float(len(text))),

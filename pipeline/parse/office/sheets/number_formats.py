@@ -26,6 +26,7 @@ _DIGITS = "0#?"
 _PLACES = frozenset("0123456789#?")
 _JOINS_DIGITS = re.compile(r"[.,'/^\u2019\u00b7\u066b\u066c\u2044]")  # between digits they make another number
 _UNIT = re.compile(r"(?<=[^\W\d])[\u00b2\u00b3]")  # m², cm³
+_ZEROS = re.compile("[Oo\u041e\u043e\u039f\u03bf]+")  # letters that look like zeros
 _MINUS = "-\u2212\u2013("
 _MOST = 30  # digits behind the point, as Excel allows
 _LARGEST = 1e21
@@ -125,10 +126,12 @@ class Section:
         self.condition = (found[1], float(found[2])) if found else None
         names = [piece[1:-1].lower().replace(" ", "") for piece in self.pieces if piece.startswith("[")]
         self.colour = next((rgb(_COLOURS[name]) for name in names if name in _COLOURS), None)
-        coded = zip(self.pieces, _codes(self.pieces), strict=True)
+        codes = _codes(self.pieces)
+        coded = zip(self.pieces, codes, strict=True)
         self.words = "".join(_literal(piece) for piece, code in coded if code in {"", "%"}).strip()
         filled = "".join(piece[1:] for piece in self.pieces if piece.startswith("*"))
-        self.has_digits = any(map(str.isnumeric, _UNIT.sub("", self.words) + filled))
+        zeros = any(code in _DIGITS for code in codes if code) and bool(_ZEROS.fullmatch(self.words))
+        self.has_digits = zeros or any(map(str.isnumeric, _UNIT.sub("", self.words) + filled))
 
     @cached_property
     def shows(self) -> bool:

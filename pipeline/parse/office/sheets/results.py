@@ -6,13 +6,11 @@ say something else than its formula. Then what is computed takes its place, or a
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
-
-from lxml import etree
 
 from pipeline.parse.look.hidden import HiddenText
 from pipeline.parse.office.cells import column_letters, number_text
-from pipeline.parse.office.sheets.formulas import Reference, compiled, references
+from pipeline.parse.office.sheets.formulas import compiled
+from pipeline.parse.office.sheets.grid import Formula, Grid, Place, Stored, Table, read_formula
 from pipeline.parse.office.sheets.values import Area, FaultError, Operand, UnknownError, Value, single
 
 _STEPS = 3_000_000  # cells that are looked at for all formulas of a workbook
@@ -20,62 +18,21 @@ _NAMES_DEEP = 8
 _RANGE = 10_000  # cells of a chart's series
 _NAMED = 3  # examples in a note
 _SHORT = 80
-Stored = tuple[str, str]
-"""The type of a cell (ST_CellType; texts are "str", whatever holds them, dates "d") and its value as it is written."""
-Place = tuple[str, int, int]
-"""The sheet by its name in lower case, row and column of a cell."""
-
-
-class Formula(NamedTuple):
-    """A formula as it is written, its pattern and references (see `references`), and how far these are moved."""
-
-    text: str
-    pattern: str
-    refs: Sequence[Reference]
-    moved: tuple[int, int] = (0, 0)
-
-    def cells(self) -> list[tuple[int, int]]:
-        """Row and column of each cell that it refers to."""
-        down, right = self.moved
-        return [(row + (0 if keep_row else down), column + (0 if keep_column else right))
-                for keep_column, column, keep_row, row in self.refs]  # fmt: skip
-
-
-def read_formula(text: str) -> Formula:
-    """A formula as it is written."""
-    return Formula(text, *references(text.removeprefix("=")))
-
-
-class Grid:
-    """The cells of a sheet as they are stored, and its formulas."""
-
-    def __init__(self) -> None:
-        self.rows: dict[int, dict[int, Stored]] = {}
-        self.formulas: dict[tuple[int, int], Formula] = {}
-        self._shared: dict[str, tuple[Formula, int, int]] = {}
-
-    def compute(self, row: int, column: int, element: etree._Element) -> None:
-        """Take up the formula of a cell (18.3.1.40)."""
-        self.formulas[row, column] = self._formula(element, row, column)
-
-    def _formula(self, element: etree._Element, row: int, column: int) -> Formula:
-        text, kind, number = element.text or "", element.get("t"), element.get("si", "")
-        if kind == "shared" and not text and number in self._shared:
-            master, top, left = self._shared[number]
-            return master._replace(moved=(row - top, column - left))
-        if kind == "dataTable" or (kind == "array" and ":" in element.get("ref", "")):
-            return Formula(text, "", ())
-        formula = read_formula(text)
-        if kind == "shared":
-            self._shared[number] = formula, row, column
-        return formula
 
 
 class Results:
     """The results of the formulas of a workbook, and what was found of them and of other cells."""
 
-    def __init__(self, load: Callable[[str], Grid | None], names: dict[tuple[str, str], str], stale: bool) -> None:
+    def __init__(
+        self,
+        load: Callable[[str], Grid | None],
+        names: dict[tuple[str, str], str],
+        stale: bool,
+        tables: Callable[[], dict[str, Table]] = dict,
+    ) -> None:
         self._load = load
+        self._read_tables = tables
+        self._tables: dict[str, Table] | None = None
         self._names = names
         self._stale = stale
         self._grids: dict[str, Grid | None] = {}
@@ -85,6 +42,7 @@ class Results:
         self._computed: list[str] = []
         self._missing: list[str] = []
         self._unlike: list[str] = []
+        self._constant: list[str] = []
         self._doubtful: list[str] = []
         self._conditional: list[str] = []
         self._drawn: list[str] = []
@@ -103,6 +61,9 @@ class Results:
         if isinstance(found, UnknownError):
             if self._stale or missing:
                 self._missing.append(_name(sheet, row, column))
+                return ("n", "") if stored == ("n", "0") else stored  # which says nothing but that it is unknown
+            if self._formula(place).is_constant:
+                self._constant.append(f"{_name(sheet, row, column)}: ={_short(self._formula(place).text)}")
             else:
                 self._unchecked += 1
             return stored
@@ -112,15 +73,15 @@ class Results:
         if self._stale or missing:
             self._computed.append(_name(sheet, row, column))
             return value
-        name, formula = _name(sheet, row, column), self._formula(place)
+        name, formula = _name(sheet, row, column), self._formula(place).text
         self._unlike.append(f"{name}: {_short(stored[1])} stored, ={_short(formula)} gives {_short(value[1])}")
         return stored
 
     def cells(self, reference: str, sheet: str) -> list[Value] | None:
         """The values of the cells that a reference on a sheet names; None where that is not known, or not one range."""
-        formula, scope_sheet = read_formula(reference), sheet.lower()
+        formula = read_formula(reference)
         try:
-            area = compiled(formula.pattern)(_Scope(self, scope_sheet, formula.cells()))
+            area = compiled(formula.pattern)(_Scope(self, (sheet.lower(), 0, 0), formula.cells()))
             if not isinstance(area, Area) or (area.bottom - area.top + 1) * (area.right - area.left + 1) > _RANGE:
                 return None
             columns = range(area.left, area.right + 1)
@@ -165,6 +126,7 @@ class Results:
         for what, found in (
             ("results of formulas that are stale or missing, and were not computed", self._missing),
             ("stored results unlike their formulas", self._unlike),
+            ("stored results of constant formulas that could not be computed", self._constant),
             ("cells that show something else than their value", self._doubtful),
             (
                 "whether conditional formats strike out cells, or show other numbers in them, could not be told",
@@ -217,6 +179,33 @@ class Results:
             raise _PendingError(pending)
         return (value for value in found if value is not None)
 
+    def table(self, name: str, columns: str, place: Place) -> Area:
+        """Columns of a table; of the one around a cell for ""; raises UnknownError."""
+        if self._tables is None:
+            self._tables = self._read_tables()
+        sheet, row, column = place
+        around = (
+            [
+                one
+                for one in self._tables.values()
+                if one.area.sheet == sheet
+                and one.area.top <= row <= one.area.bottom
+                and one.area.left <= column <= one.area.right
+            ]
+            if not name
+            else [self._tables.get(name)]
+        )
+        if len(around) != 1 or around[0] is None:
+            raise UnknownError
+        return around[0].part(columns, row)
+
+    def shows_all(self, area: Area) -> bool:
+        """Whether no row of an area's sheet is hidden, and none of its cells is a subtotal."""
+        grid = self._grid(area.sheet)
+        self._left -= len(grid.formulas)
+        inside = (one.text.upper() for place, one in grid.formulas.items() if area.holds(*place))
+        return not grid.hides and not any("SUBTOTAL(" in text for text in inside)
+
     def named(self, name: str, sheet: str) -> Operand:
         """What a defined name means on a sheet; raises FaultError, UnknownError and _PendingError."""
         text = self._names.get((sheet, name)) or self._names.get(("", name))
@@ -225,7 +214,7 @@ class Results:
         self._depth += 1
         try:
             formula = read_formula(text)
-            return compiled(formula.pattern)(_Scope(self, sheet, formula.cells()))
+            return compiled(formula.pattern)(_Scope(self, (sheet, 0, 0), formula.cells()))
         finally:
             self._depth -= 1
 
@@ -237,9 +226,9 @@ class Results:
             raise UnknownError
         return grid
 
-    def _formula(self, place: Place) -> str:
+    def _formula(self, place: Place) -> Formula:
         grid = self._grids[place[0]]
-        return grid.formulas[place[1:]].text if grid else ""
+        return grid.formulas[place[1:]] if grid else Formula("", "", ())
 
     def _outcome(self, place: Place) -> Value | FaultError | UnknownError:
         """What a formula gives; of those that it needs, the innermost is computed first, without end none."""
@@ -265,7 +254,7 @@ class Results:
 
     def _evaluate(self, place: Place) -> Value:
         formula = self._grid(place[0]).formulas[place[1:]]
-        found = single(_Scope(self, place[0], formula.cells()), compiled(formula.pattern))
+        found = single(_Scope(self, place, formula.cells()), compiled(formula.pattern))
         return 0.0 if found is None else found
 
 
@@ -280,11 +269,12 @@ class _PendingError(Exception):
 class _Scope:
     """A formula's surroundings (values.Scope)."""
 
-    __slots__ = ("_results", "refs", "sheet")
+    __slots__ = ("_place", "_results", "refs", "sheet")
 
-    def __init__(self, results: Results, sheet: str, refs: Sequence[tuple[int, int]]) -> None:
+    def __init__(self, results: Results, place: Place, refs: Sequence[tuple[int, int]]) -> None:
         self._results = results
-        self.sheet = sheet
+        self._place = place
+        self.sheet = place[0]
         self.refs = refs
 
     def value(self, sheet: str, row: int, column: int) -> Value:
@@ -292,6 +282,12 @@ class _Scope:
 
     def values(self, area: Area) -> Iterator[Value]:
         return self._results.values(area)
+
+    def table(self, name: str, columns: str) -> Area:
+        return self._results.table(name, columns, self._place)
+
+    def shows_all(self, area: Area) -> bool:
+        return self._results.shows_all(area)
 
     def named(self, name: str) -> Operand:
         return self._results.named(name, self.sheet)

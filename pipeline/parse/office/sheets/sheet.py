@@ -19,7 +19,8 @@ from pipeline.parse.office.drawing.theme import UNKNOWN, rgb
 from pipeline.parse.office.package import Package
 from pipeline.parse.office.sheets.cell_styles import CellStyle, CellStyles, Font
 from pipeline.parse.office.sheets.conditions import X14, Areas, Conditions
-from pipeline.parse.office.sheets.results import Grid, Results, Stored
+from pipeline.parse.office.sheets.grid import Grid, Stored
+from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.writer import TextWriter
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -116,6 +117,7 @@ def read_grid(package: Package, part: str, strings: Strings) -> Grid:
     for row in package.elements(part, S + "row"):
         number, column = whole_number(row.get("r"), number + 1), 0
         known = grid.rows.setdefault(number, {})
+        grid.hides |= row.get("hidden") in _TRUE
         for element in row.iterchildren(S + "c"):
             column = column_number(element.get("r", "")) or column + 1
             stored, formula, _ = _stored(element, strings)
@@ -223,6 +225,8 @@ class _Rows:
         hidden = (row.get("hidden") in _TRUE or _is_cut(row.get("ht"))) if said else sheet.hidden_row
         grid = self._grid
         known = {} if grid is None else grid.rows.setdefault(number, {})
+        if grid is not None:
+            grid.hides |= hidden
         for element in row.iterchildren(S + "c"):
             column = column_number(element.get("r", "")) or column + 1
             stored, formula, runs = _stored(element, self._strings)

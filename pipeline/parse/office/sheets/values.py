@@ -24,6 +24,10 @@ class Area(NamedTuple):
     bottom: int
     right: int
 
+    def holds(self, row: int, column: int) -> bool:
+        """Whether a cell lies in it."""
+        return self.top <= row <= self.bottom and self.left <= column <= self.right
+
 
 Operand = Value | Area
 
@@ -44,6 +48,12 @@ class Scope(Protocol):
 
     def values(self, area: Area) -> Iterator[Value]:
         """The values of an area's cells that are not empty; raises FaultError and UnknownError."""
+
+    def table(self, name: str, columns: str) -> Area:
+        """Columns of a table, as "[#This Row],[Net]"; "" is the table around the formula. Raises UnknownError."""
+
+    def shows_all(self, area: Area) -> bool:
+        """Whether no row of an area's sheet is hidden, and none of its cells is a subtotal."""
 
     def named(self, name: str) -> Operand:
         """What a defined name means; raises FaultError and UnknownError."""

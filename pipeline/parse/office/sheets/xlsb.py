@@ -7,11 +7,11 @@ from pipeline.parse.office.cells import column_letters
 from pipeline.parse.office.drawing.theme import UNKNOWN
 from pipeline.parse.office.package import Package
 from pipeline.parse.office.sheets.biff import Sheet
-from pipeline.parse.office.sheets.biff_cells import LOWEST, NARROWEST, PLACES, BookStyles
+from pipeline.parse.office.sheets.biff_cells import FILLED, LOWEST, NARROWEST, PLACES, BookStyles
 from pipeline.parse.office.sheets.biff_formulas import XLSB, written
 from pipeline.parse.office.sheets.cell_styles import PLAIN, Font
 
-_ROW, _COLUMN, _MERGED, _SHEET = 0, 60, 176, 156
+_ROW, _COLUMN, _MERGED, _SHEET, _CONDITIONS = 0, 60, 176, 156, 461
 _FORMAT, _FONT, _STYLE, _STYLES, _STYLES_END = 44, 43, 47, 617, 618
 _CELLS = range(1, 12)
 _STRING, _NUMBER, _TRUTH, _ERROR = 8, 9, 10, 11  # of formulas
@@ -29,7 +29,7 @@ def read_workbook(data: bytes) -> dict[str, Sheet]:
             identifier, end = _text(record, 8)
             name, _ = _text(record, end)
             relation = relations.get(identifier)
-            sheet = sheets[name] = Sheet(name)
+            sheet = sheets[name] = Sheet(name, strikes_parts=styles.strikes_parts)
             if relation is not None and package.has(relation.target):
                 _read_sheet(package.bytes(relation.target), sheet, styles)
     return sheets
@@ -45,7 +45,8 @@ def _read_styles(data: bytes, styles: BookStyles) -> None:
             styles.add_font(_font(record))
         elif kind == _STYLE and of_cells and len(record) >= 8:
             _, number, font, fill = struct.unpack_from("<HHHH", record)
-            styles.add_style(font, number, UNKNOWN if fill > 1 else None)
+            repeats = len(record) > 12 and record[12] & 7 == FILLED
+            styles.add_style(font, number, UNKNOWN if fill > 1 else None, repeats=repeats)
 
 
 def _font(record: bytes) -> Font:
@@ -74,6 +75,8 @@ def _read_sheet(data: bytes, sheet: Sheet, styles: BookStyles) -> None:
             first, last, width, _, flags = struct.unpack_from("<IIIIH", record)
             if flags & 1 or width <= NARROWEST:
                 beside.columns.append((first, last))
+        elif kind == _CONDITIONS:
+            sheet.conditions += 1
         elif kind == _MERGED and len(record) >= 16:
             top, bottom, left, right = struct.unpack_from("<IIII", record)
             beside.merged.add(f"{column_letters(left + 1)}{top + 1}:{column_letters(right + 1)}{bottom + 1}", None)

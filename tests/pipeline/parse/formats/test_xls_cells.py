@@ -93,6 +93,20 @@ def test_letters_of_xls_that_are_struck_out(parse) -> None:
     assert parsed.notes == ("struck-out text, marked ~~ ~~: 3 characters",)
 
 
+def test_values_of_xls_that_are_repeated_and_texts_struck_out_in_part(parse) -> None:
+    filled = biff(0xE0, struct.pack("<HHHBBBBIIH", 0, 0, 0, 4, 0, 0, 0, 0, 0, 0x41))
+    parsed = parse(workbook({"A": number(0, 0, 9.0, 10)}, head=head() + filled + font(flags=8)))
+    assert parsed.unsure == (
+        "cells that show something else than their value: 1 (A!A1 shows 9 of 9)",
+        "letters within texts may be struck out, which is not read in this format",
+    )
+
+
+def test_conditional_formats_of_xls_are_noted(parse) -> None:
+    parsed = parse(workbook({"A": number(0, 0, 9.0) + biff(0x1B0, bytes(14))}, head=head()))
+    assert parsed.notes == ("conditional formats not read: 1",)
+
+
 def test_formulas_of_xls(parse) -> None:
     records = number(0, 0, 100.0) + number(1, 0, 200.0)
     records += formula(2, 0, 9000.0, area(0, 1, 0, 0) + SUM) + formula(

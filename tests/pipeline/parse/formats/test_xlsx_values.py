@@ -68,6 +68,21 @@ def test_results_that_a_writer_leaves_to_be_computed(parse) -> None:
     assert parsed.unsure == ()
 
 
+def test_results_in_a_table(parse) -> None:
+    def fill(made: xlsxwriter.Workbook) -> None:
+        columns = [{"header": "Item", "total_string": "Total due"}, {"header": "Qty"}, {"header": "Price"}]
+        columns.append({"header": "Net", "formula": "=[@Qty]*[@Price]", "total_function": "sum"})
+        data = [["Stuhl", 4, 30], ["Tisch", 1, 200]]
+        made.add_worksheet("Bill").add_table("A1:D4", {"data": data, "columns": columns, "total_row": True})
+
+    parsed = parse(workbook(fill))
+    assert (
+        parsed.text
+        == "Bill\n\nItem | Qty | Price | Net\nStuhl | 4 | 30 | 120\nTisch | 1 | 200 | 200\nTotal due |  |  | 320"
+    )
+    assert (len(parsed.notes), parsed.unsure) == (1, ())
+
+
 def test_results_that_are_not_stored(book) -> None:
     parsed = book(
         rows([v("100"), f("A1*2"), f("B1+'B 2'!A1")]), rows([f("A!C1-100"), v("5"), f("B1")]).replace("A!C1", "B1")
@@ -78,6 +93,7 @@ def test_results_that_are_not_stored(book) -> None:
 
 def test_results_that_cannot_be_computed_are_never_zero_in_silence(book) -> None:
     parsed = book(rows([v("7"), f("VLOOKUP(1,A1:B2,2)", "0")], [f("NOW()")]), about=LOADS)
+    assert parsed.text == "A\n\n7"
     assert parsed.unsure == (MISSING + "2 (A!B1; A!A2)",)
     believed = book(rows([v("7"), f("VLOOKUP(1,A1:B2,2)", "9")]))
     assert (believed.text, believed.notes, believed.unsure) == ("A\n\n7 | 9", (UNCHECKED + "1",), ())
@@ -131,6 +147,27 @@ def test_noise_of_a_computation_is_no_difference(book) -> None:
     ]
     parsed = book(rows([*cells, f('""', "", "str"), f("D9", "0"), f("2>1".replace(">", "&gt;"), "1", "b")]))
     assert (parsed.notes, parsed.unsure) == ((), ())
+
+
+def test_constant_formulas_that_cannot_be_computed_are_for_a_person(book) -> None:
+    parsed = book(rows([f("SUM({500,500})", "9000"), f('REPT("9",4)', "1000", "str"), f("CHOOSE(1,5)", "7")]))
+    why = (
+        'stored results of constant formulas that could not be computed: 3 (A!A1: =SUM({500,500}); A!B1: =REPT("9",4); '
+    )
+    assert parsed.unsure == (why + "A!C1: =CHOOSE(1,5))",)
+    cells = [
+        f("TODAY()+1", "46000"),
+        f("ROW()-1", "1"),
+        f("Rate_*2", "3"),
+        f("RAND()", "0.5"),
+        f("VLOOKUP(A1,B1:C9,2)", "3"),
+    ]
+    believed = book(rows(cells))
+    assert (believed.notes, believed.unsure) == ((UNCHECKED + "5",), ())
+    days = book(
+        rows([f("DATE(2026,6,30)", "46203"), f("DATE(2026,6,30)", "46204"), f("TIME(8,30,0)", "0.354166666666667")])
+    )
+    assert days.unsure == (UNLIKE + "1 (A!B1: 46204 stored, =DATE(2026,6,30) gives 46203)",)
 
 
 def test_formulas_that_are_shared(book) -> None:
@@ -197,7 +234,7 @@ def test_number_formats(book, code: str, value: str, text: str) -> None:
     [
         ('"1,000.00"', "987654", "1,000.00", "n"), ("\\1\\0\\0\\0", "9", "1000", "n"), ('0"000"', "9", "9000", "n"),
         ("1000", "5", "1005", "n"), ('0"½"', "5", "5½", "n"), ('"EUR 1,000";;', "5", "EUR 1,000", "n"),
-        ("*90", "5", "5", "n"),
+        ("*90", "5", "5", "n"), ('0"OOO"', "5", "5OOO", "n"),
         ('0"."00', "123456", "1234.56", "n"), ("0,", "987654", "988", "n"), ("0;0", "-5", "5", "n"),
         ("-0", "5", "-5", "n"),
         ("(0)", "5", "(5)", "n"), ('"five"', "9", "five", "n"), ('[>5]"1,000";0', "9", "1,000", "n"),
@@ -289,7 +326,7 @@ def test_a_workbook_of_many_formulas_is_bounded(parse) -> None:
             sheet.write_row(row, 0, [1, f"=SUM(A$1:A{row + 1})"])
 
     parsed = parse(workbook(fill))
-    assert parsed.text.splitlines()[-1] == "1 | 0"
+    assert parsed.text.splitlines()[-1] == "1"
     assert any(why.startswith(MISSING) for why in parsed.unsure)
 
 

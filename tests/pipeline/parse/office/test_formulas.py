@@ -6,8 +6,9 @@ import pytest
 
 from pipeline.parse.look.hidden import HiddenText
 from pipeline.parse.office.sheets.formulas import compiled
-from pipeline.parse.office.sheets.results import Formula, Grid, Results, read_formula
-from pipeline.parse.office.sheets.values import FaultError, UnknownError
+from pipeline.parse.office.sheets.grid import Formula, Grid, Table, read_formula
+from pipeline.parse.office.sheets.results import Results
+from pipeline.parse.office.sheets.values import Area, FaultError, UnknownError
 
 CELLS = {
     (1, 1): ("n", "10"), (2, 1): ("n", "20"), (3, 1): ("n", "30"), (4, 1): ("str", "text"), (5, 1): ("b", "TRUE"),
@@ -141,5 +142,32 @@ def test_an_error_is_no_value() -> None:
 
         def named(self, name: str) -> None: ...
 
+        def table(self, name: str, columns: str) -> None: ...
+
+        def shows_all(self, area: object) -> None: ...
+
     with pytest.raises(FaultError, match="#REF!"):
         compiled("#REF!")(Nowhere())
+
+
+def test_columns_of_tables() -> None:
+    table = Table(Area("s", 1, 1, 4, 3), ["item", "net price", "total"], 1, 1)
+    assert table.part("Net Price", 9) == Area("s", 2, 2, 3, 2)
+    assert table.part("[#This Row],[Net Price]", 3) == Area("s", 3, 2, 3, 2)
+    assert table.part("[Item]:[Total]", 9) == Area("s", 2, 1, 3, 3)
+    for unknown in ("none", "[#Totals],[Total]", "#Totals", "[#This Row],[gone]", ""):
+        with pytest.raises(UnknownError):
+            table.part(unknown, 2)
+    with pytest.raises(UnknownError):
+        table.part("[#This Row],[Item]", 4)
+
+
+def test_subtotals() -> None:
+    cells = {(row, 1): ("n", str(row)) for row in (1, 2, 3)}
+    formulas = {(4, 1): "SUBTOTAL(9,A1:A3)", (5, 1): "SUBTOTAL(109,A1:A4)", (6, 1): "SUBTOTAL(99,A1:A3)"}
+    shown, hiding = grid(cells, formulas), grid(cells, formulas)
+    hiding.hides = True
+    for sheet, found in ((shown, ("n", "6")), (hiding, ("n", ""))):
+        results = Results({"s": sheet}.get, {}, stale=True)
+        assert results.settle("S", 4, 1, ("n", "0")) == found
+        assert results.settle("S", 5, 1, ("n", "0")) == results.settle("S", 6, 1, ("n", "0")) == ("n", "")
