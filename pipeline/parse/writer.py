@@ -33,6 +33,8 @@ def clean(text: str) -> str:
 
 def one_line(text: str) -> str:
     """The text with every run of white space as one space."""
+    if text.isprintable() and "  " not in text:
+        return text.strip()  # as nearly all are
     return _WHITE.sub(" ", text).strip()
 
 
