@@ -14,10 +14,10 @@ from pipeline.parse.encoding.decode import has_holes, looks_like_text
 from pipeline.parse.encoding.ebcdic import has_lines, is_ebcdic
 from pipeline.parse.formats import marked_as
 from pipeline.parse.formats.csv import delimiter_of
-from pipeline.parse.formats.eml import is_mail
 from pipeline.parse.formats.json import is_json, is_json_lines
 from pipeline.parse.formats.mbox import is_mailbox
 from pipeline.parse.formats.xml import is_xml
+from pipeline.parse.mail.header import is_mail
 from pipeline.parse.mail.signed import is_cms
 from pipeline.parse.office.binary.ole import OLE, CompoundFile
 from pipeline.parse.office.package import CONTENT_TYPES, Archive, Package
@@ -93,7 +93,7 @@ def _text(source: Source) -> str:
     head, suffix = text[:_HEAD].lstrip("\ufeff"), PurePath(source.name).suffix.lower()
     if head.lstrip().startswith("-----BEGIN PGP MESSAGE-----"):
         raise DocumentError(Failure.ENCRYPTED, "an OpenPGP message")
-    if is_mail(head, named=suffix == ".eml"):
+    if is_mail(head, named=suffix in {".eml", ".p7m"}):
         return "message/rfc822"
     if is_json(text):
         return "application/json"

@@ -95,6 +95,11 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
     return found
 
 
+def is_known(declared: str) -> bool:
+    """Whether an encoding of this name can be read."""
+    return _known(declared) is not None
+
+
 def declared_in_markup(data: bytes) -> str | None:
     """The encoding that HTML or XML names for itself."""
     declared = _IN_MARKUP.search(data[:_HEAD])
