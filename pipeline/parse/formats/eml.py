@@ -244,7 +244,7 @@ class _Reading:
         if part.kind not in MARKUP:
             return _text_in(part, take_apart(text))
         with contextlib.suppress(DocumentError):
-            write_html(writer, text)
+            write_html(writer, text, titled=False)
         return writer.finish()[0]
 
     def _tnef(self, part: Part, place: _Place) -> None:
@@ -268,6 +268,8 @@ class _Reading:
                     self.writer.review(found.review)
             elif not texts:
                 self._took(self.writer.since(before))
+        if item.damage:
+            self.writer.review(item.damage)
         for name, content in item.files:
             self.found = True
             self._layout.attachment(place.title, name)
@@ -315,25 +317,29 @@ class _Reading:
         data = part.whole if place.read else b""
         if not data.strip():
             return
-        decoded, note = _decoded(part, data)
-        self.notes += [note] if note else []
-        self.decoded = self.decoded or decoded
         self._layout.enter(place.title)
-        before, markup = self.writer.length, decoded.text
+        before = self.writer.length
         if part.kind in CARDS:
-            self.notes += write_cards(self.writer, self._members, data, decoded.encoding)
-        elif part.kind in MARKUP and ARMOUR not in markup:
-            write_html(self.writer, markup)
+            decoded, notes = write_cards(self.writer, self._members, data, part.header.get_content_charset())
         else:
-            if part.kind in MARKUP:
-                inner = self.writer.inner()
-                write_html(inner, markup)
-                markup = inner.finish()[0]
-            plain = take_apart(markup)
-            self._cut(plain, place)
-            self.writer.line(_text_in(part, plain))
+            decoded, notes = _decoded(part, data)
+            self._write(part, decoded.text, place)
+        self.decoded = self.decoded or decoded
+        self.notes += notes
         self.writer.gap()
         self._took(self.writer.since(before))
+
+    def _write(self, part: Part, text: str, place: _Place) -> None:
+        if part.kind in MARKUP and ARMOUR not in text:
+            write_html(self.writer, text, titled=False)
+            return
+        if part.kind in MARKUP:
+            inner = self.writer.inner()
+            write_html(inner, text, titled=False)
+            text = inner.finish()[0]
+        plain = take_apart(text)
+        self._cut(plain, place)
+        self.writer.line(_text_in(part, plain))
 
     def _took(self, text: str) -> None:
         self._bodies.append(text)
@@ -360,7 +366,7 @@ def _name(part: Part) -> str:
     return file_name(given or f"part-{part.number}.{_SUFFIXES.get(part.kind, 'bin')}")
 
 
-def _decoded(part: Part, data: bytes) -> tuple[Decoded, str]:
+def _decoded(part: Part, data: bytes) -> tuple[Decoded, list[str]]:
     return decode_text(data, part.header.get_content_charset() or declared_in_markup(data))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pipeline.document import Parsed
 from pipeline.parse.contract import Source, finish
-from pipeline.parse.encoding.decode import decode
+from pipeline.parse.encoding.decode import Decoded, decode
 from pipeline.parse.formats.html import write_html
 from pipeline.parse.mail.alternatives import difference
 from pipeline.parse.members import Members
@@ -20,6 +20,7 @@ from pipeline.parse.writer import TextWriter
 
 PARSER = "ics/1"
 _BEGIN = re.compile(rb"\s*BEGIN:V(?:CALENDAR|CARD)\s", re.IGNORECASE)
+_HEAD = 200  # bytes that are looked at
 _LINE = re.compile(r'(?:[\w-]+\.)?([\w-]+)((?:;(?:[^":;]|"[^"]*")*)*):(.*)', re.DOTALL)
 _PARAMETER = re.compile(r';([\w-]+)(?:=((?:[^";]|"[^"]*")*))?')
 _QUOTED = re.compile(rb"ENCODING=QUOTED-PRINTABLE|;QUOTED-PRINTABLE", re.IGNORECASE)
@@ -44,23 +45,29 @@ _PERSON = re.compile(r"mailto:", re.IGNORECASE)
 
 def is_mine(source: Source) -> bool:
     """Whether the document begins as a calendar or a card does."""
-    return _BEGIN.match(source.data[:200].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")) is not None
+    return _BEGIN.match(source.data[:_HEAD].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")) is not None
 
 
 def parse(source: Source, media_type: str) -> Parsed:
     """The events, tasks and people in it; raises DocumentError."""
-    writer, wide = source.writer(), 0 in source.data[:200]
-    data = source.decoded.text.encode("utf-8", "replace") if wide else source.data
-    notes = write_cards(writer, source.members, data, "utf-8" if wide else source.decoded.encoding)
-    return finish(source, writer, media_type, PARSER, notes=notes, decoded=source.decoded)
+    writer = source.writer()
+    decoded, notes = write_cards(writer, source.members, source.data)
+    return finish(source, writer, media_type, PARSER, notes=notes, decoded=decoded)
 
 
-def write_cards(writer: TextWriter, members: Members, data: bytes, encoding: str) -> list[str]:
-    """Write the fields of a calendar or of cards, and give the files in them to `members`; notes for the row."""
+def write_cards(
+    writer: TextWriter, members: Members, data: bytes, declared: str | None = None
+) -> tuple[Decoded, list[str]]:
+    """Write the fields of a calendar or of cards, and give the files in them to `members`. Returns how they were
+    decoded, and notes for the row; raises DocumentError."""
+    if 0 in data[:_HEAD]:
+        data = decode(data, declared).text.encode("utf-8", "replace")
+    lines = [line for line in _lines(data) if line.strip()]
+    decoded = decode(b"\n".join(lines), declared)
     reading = _Reading(writer, members)
-    for field in _fields(data, encoding):
-        reading.field(field)
-    return [*left_out(reading.counts), *dict.fromkeys(reading.notes)]
+    for line in lines:
+        reading.field(_field(line, decoded.encoding))
+    return decoded, [*left_out(reading.counts), *dict.fromkeys(reading.notes)]
 
 
 @dataclass(frozen=True)
@@ -90,16 +97,14 @@ def _lines(data: bytes) -> Iterator[bytes]:
     yield b"".join(gathered)
 
 
-def _fields(data: bytes, encoding: str) -> Iterator[_Field]:
-    for line in filter(bytes.strip, _lines(data)):
-        found = _LINE.fullmatch(line.decode("latin-1"))
-        if found is None:
-            yield _Field("", {}, "")
-            continue
-        value, parameters = found[3].encode("latin-1"), _parameters(found[2])
-        if _QUOTED.search(found[2].encode("latin-1")):
-            value = binascii.a2b_qp(value)
-        yield _Field(found[1].upper(), parameters, _text(value, parameters.get("CHARSET") or encoding))
+def _field(line: bytes, encoding: str) -> _Field:
+    found = _LINE.fullmatch(line.decode("latin-1"))
+    if found is None:
+        return _Field("", {}, "")
+    value, parameters = found[3].encode("latin-1"), _parameters(found[2])
+    if _QUOTED.search(found[2].encode("latin-1")):
+        value = binascii.a2b_qp(value)
+    return _Field(found[1].upper(), parameters, _text(value, parameters.get("CHARSET") or encoding))
 
 
 def _parameters(text: str) -> dict[str, str]:
@@ -177,7 +182,7 @@ class _Reading:
     def _other_description(self, field: _Field) -> str:
         """The description in HTML, which Outlook shows, where it is the only one; else it is compared with that."""
         inner = self._writer.aside()
-        write_html(inner, _unescaped(field.value))
+        write_html(inner, _unescaped(field.value), titled=False)
         text = inner.finish()[0]
         if not self._described:
             return text

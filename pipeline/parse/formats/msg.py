@@ -68,7 +68,7 @@ def write_body(writer: TextWriter, body: Body) -> list[str]:
         kinds["RTF"] = lambda one: write_rtf(one, decompress(body.rtf))
     if body.markup.strip():
         text = decode(body.markup, body.encoding or declared_in_markup(body.markup)).text
-        kinds["HTML"] = lambda one: write_html(one, text) and []
+        kinds["HTML"] = lambda one: write_html(one, text, titled=False) and []
     names = ["plain text"] if body.native == _PLAIN and body.text.strip() else [*kinds][::-1]
     for name in names:
         before = writer.length

@@ -24,6 +24,6 @@ def parse(source: Source, media_type: str) -> Parsed:
     for name, data in item.files:
         layout.attachment("Body", name)
         source.members.add(file_name(name), [data])
-    if item.bad_sums:
-        writer.review(f"{item.bad_sums} of its attributes are damaged")
+    if item.damage:
+        writer.review(item.damage)
     return finish(source, writer, media_type, PARSER, notes=notes)

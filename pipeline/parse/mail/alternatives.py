@@ -26,9 +26,9 @@ _ABOUT_HTML = re.compile(
     re.IGNORECASE,
 )
 _STUB, _LABEL = 400, 150  # characters of a paragraph about HTML, of one about an address
-_NUMBER = r"\d+(?:[.,:/'\u2019-]\d+)*"
+_NUMBER = r"\d+(?:[.,:/'-]\d+)*"
 _RUN = re.compile(rf"{_NUMBER}(?:\s{_NUMBER})*")
-_DECIMAL = re.compile(r"(\d[\d.,'\u2019]*?)[.,](\d\d?)")
+_DECIMAL = re.compile(r"(\d[\d.,']*?)[.,](\d\d?)")
 _GROUPED = re.compile(r"\d{1,3}(?: \d{3})+(?:[.,]\d\d?)?")
 _RAISED_CENTS = re.compile(rf"({_NUMBER})\^(\d\d)(?!\d)")
 _BETWEEN = re.compile(r"[-/:]")
@@ -39,7 +39,7 @@ _NO_SPACE = re.compile(r"\s")
 _LONG_WORD, _LONG_NUMBER = 5, 6  # from which on one is also found across spaces
 _LOOKED_FOR = 200  # words and numbers that are looked for across spaces
 _OTHER_LETTERS, _OTHER_SHARE = 12, 0.4  # of a paragraph that says something else
-_NEGATION = re.compile(r"\b(?:not|no|never|nicht|keine?|niemals|nie|pas|jamais|non|nunca|geen|niet)\b|n['\u2019]t\b")
+_NEGATION = re.compile(r"\b(?:not|no|never|nicht|keine?|niemals|nie|pas|jamais|non|nunca|geen|niet)\b|n't\b")
 _NAMED = 5
 
 
@@ -58,17 +58,19 @@ def difference(read: str, other: str, names: tuple[str, str], unseen: Callable[[
     read, other = _prepared(read), _prepared(other)
     known = _Known(read)
     numbers, words = _missing(other, known)
-    if numbers or words:
-        known = _Known(f"{read}\n{_prepared(unseen())}")
+    more = _more_often(other, known)
+    if numbers or words or more:
+        known = _Known(read, _prepared(unseen()))
         numbers, words = _missing(other, known)
+        more = _more_often(other, known)
     for name, *both in ((names[1], numbers, words), (names[0], *_missing(read, _Known(other)))):
         for what, found in zip(("numbers", "words"), both, strict=True):
             notes += [f"{what} that only its {name} has: {len(found):,} ({_first(found)})"] if found else []
     paragraphs = list(_paragraphs(other))
     news = next(filter(None, (_news(one, set(words)) for one in paragraphs)), "") if words else ""
-    said = [*([_first(numbers)] if numbers else []), *([f'"{news}"'] if news else [])]
-    if not news and (more := _negations("\n".join(paragraphs)) - _negations(read)):
-        said.append(_first(list(more)))
+    said = [*([_first(numbers or more)] if numbers or more else []), *([f'"{news}"'] if news else [])]
+    if not news and (negations := _negations("\n".join(paragraphs)) - _negations(read)):
+        said.append(_first(list(negations)))
     review = f"its {names[1]}, which is not read, says something else than its {names[0]}: {'; '.join(said)}"
     return Difference(tuple(notes), review if said else "")
 
@@ -80,7 +82,7 @@ def _first(found: list[str]) -> str:
 def _prepared(text: str) -> str:
     """The text as a writer writes it, without marks of quoting."""
     text = marked(clean(text[:_MOST]))[0]
-    return _QUOTES.sub("", unicodedata.normalize("NFKC", text)).replace("~~", "")
+    return _QUOTES.sub("", unicodedata.normalize("NFKC", text)).replace("~~", "").replace("\u2019", "'")
 
 
 def _bare(text: str) -> str:
@@ -100,12 +102,14 @@ def _bare(text: str) -> str:
 class _Known:
     """The numbers and words of a text, to look others up."""
 
-    def __init__(self, text: str) -> None:
-        self.numbers = {number for run in _RUN.findall(text) for number in _forms(run)}
-        self.numbers.update(f"{_value(whole)}.{cents}" for whole, cents in _RAISED_CENTS.findall(text))
-        self.words = set(_WORD.findall(text.casefold()))
-        self._letters = _NO_LETTER.sub("", text.casefold())
-        self._digits = _NO_DIGIT.sub("", text)
+    def __init__(self, text: str, unseen: str = "") -> None:
+        self.counts = _counts(text) | _counts(unseen)
+        both = f"{text}\n{unseen}"
+        self.numbers = {number for run in _RUN.findall(both) for number in _forms(run)}
+        self.numbers.update(f"{_value(whole)}.{cents}" for whole, cents in _RAISED_CENTS.findall(both))
+        self.words = set(_WORD.findall(both.casefold()))
+        self._letters = _NO_LETTER.sub("", both.casefold())
+        self._digits = _NO_DIGIT.sub("", both)
 
     def has_number(self, part: str) -> bool:
         """Whether a number stands there across spaces, or in the parts between which it has a hyphen or a slash."""
@@ -129,10 +133,24 @@ def _forms(run: str) -> Iterator[str]:
 
 def _value(number: str) -> str:
     """A number without marks of thousands: "1.240,50" and "1,240.5" are "1240.5", "12:30" is "12:30"."""
+    if number.isdecimal():
+        return number
     if decimal := _DECIMAL.fullmatch(number):
         whole, rest = _NO_DIGIT.sub("", decimal[1]), decimal[2].rstrip("0")
         return f"{whole}.{rest}" if rest else whole
-    return re.sub("[.,'\u2019]", "", number)
+    return re.sub("[.,']", "", number)
+
+
+def _counts(text: str) -> Counter[str]:
+    """How often each number stands in a text."""
+    return Counter(_value(part) for run in _RUN.findall(_bare(text)) for part in run.split())
+
+
+def _more_often(other: str, known: _Known) -> list[str]:
+    """The numbers that stand more often in the other text than in the known one, if there are more of others in that:
+    then one may stand in the place of another."""
+    counts = _counts(other)
+    return [one for one in counts - known.counts if known.counts[one]] if known.counts - counts else []
 
 
 def _missing(text: str, known: _Known) -> tuple[list[str], list[str]]:

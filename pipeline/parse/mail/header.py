@@ -57,20 +57,21 @@ def is_entity(data: bytes) -> bool:
     return _ENTITY.match(data[:_HEAD]) is not None
 
 
-def decode_text(data: bytes, declared: str | None) -> tuple[Decoded, str]:
-    """The text of bytes whose encoding a mail declares, and a note where that is not followed; raises DocumentError.
+def decode_text(data: bytes, declared: str | None) -> tuple[Decoded, list[str]]:
+    """The text of bytes whose encoding a mail declares, and a note for the row where that is not followed; raises
+    DocumentError.
 
     Encodings of 7 bits (UTF-7 of RFC 2152, HZ of RFC 1843) look like ASCII: only the declaration tells them.
     """
     name = "utf-7" if _UTF_7.search(declared or "") else (declared or "").lower()
     if name in _OF_7_BITS:
         with contextlib.suppress(UnicodeDecodeError):
-            return Decoded(data.decode(name), name, 0.8), ""
+            return Decoded(data.decode(name), name, 0.8), []
     found = decode(data, name)
     plain = found.confidence == 1 and name not in _OF_7_BITS and b"\x1b" not in data
     if not name or plain or is_known(name):
-        return found, ""
-    return found, f"the encoding that it declares, {name!r}, is not read; {found.encoding} is"
+        return found, []
+    return found, [f"the encoding that it declares, {name!r}, is not read; {found.encoding} is"]
 
 
 def read_header(data: bytes) -> "Message[str, str]":

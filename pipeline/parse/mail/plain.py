@@ -57,7 +57,7 @@ def unflow(text: str, *, joined: bool) -> str:
         is_signature, goes_on = content == "-- ", content.endswith(" ")
         if goes_on and joined and not is_signature:
             content = content[:-1]
-        if before == depth and not is_signature:
+        if before == depth and content and not is_signature:
             out.append(content)
         else:
             out.append(("\n" if out else "") + (">" * depth + " " if depth else "") + content)

@@ -35,12 +35,17 @@ _INTERFACE = 16  # bytes that say what an object is: a message, or a file of OLE
 
 @dataclass
 class Item:
-    """A message as Outlook packed it: its head, its bodies, its files; `bad_sums` attributes are damaged."""
+    """A message as Outlook packed it: its head, its bodies, its files; `bad_sums`: attributes that are damaged."""
 
     head: list[tuple[str, str]] = field(default_factory=list)
     body: Body = field(default_factory=Body)
     files: list[tuple[str, bytes]] = field(default_factory=list)
     bad_sums: int = 0
+
+    @property
+    def damage(self) -> str:
+        """What is wrong with it, for people; "" for nothing."""
+        return f"attributes of its {TNEF} with a wrong sum: {self.bad_sums}" if self.bad_sums else ""
 
 
 def read_tnef(data: bytes) -> Item:

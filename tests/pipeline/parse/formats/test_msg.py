@@ -24,7 +24,7 @@ def attached(name: str, data: bytes, mime: str = "") -> Tree:
 
 def test_a_mail_is_laid_out_as_an_eml_is(parse) -> None:
     tree = item(
-        {**PEOPLE, 0x1000: "Dear Bob,\r\nyes.\r\n", 0x1013: b"<p>no</p>"},
+        {**PEOPLE, 0x1000: "Dear Bob,\r\nyes.\r\n", 0x1013: b"<title>no</title><p>Dear <b>Bob</b>,<br>yes.</p>"},
         {0x0039: (0x40, TICKS)},
         **{
             "__recip_version1.0_#00000000": recipient("Bob", "bob@example.org", 1),
@@ -38,6 +38,31 @@ def test_a_mail_is_laid_out_as_an_eml_is(parse) -> None:
         "From: Ann <ann@example.org>\nTo: Bob <bob@example.org>, cy@example.org\nCc: Dan\n"
         "Date: Fri, 20 Nov 2026 09:30:00 +0000\nSubject: Hello\n\nDear Bob,\nyes."
     )
+
+
+RICH = b"{\\rtf1\\ansi Pay 9 EUR\\par}"
+
+
+def rtf(data: bytes = RICH) -> bytes:
+    return struct.pack("<II4sI", len(data) + 12, len(data), b"MELA", 0) + data
+
+
+@pytest.mark.parametrize(
+    ("bodies", "native", "text", "unsure"),
+    [
+        ({0x1013: b"<p>Pay 5 EUR</p>", 0x1009: rtf()}, 0, "Pay 5 EUR", "its HTML: 7"),
+        ({0x1009: rtf()}, 0, "Pay 9 EUR", "its RTF: 7"),
+        ({0x1009: rtf()}, 2, "Pay 9 EUR", "its RTF: 7"),
+        ({0x1009: rtf()}, 1, "Pay 7 EUR", ""),  # the message says that the plain text was written
+        ({0x1013: b"<p>Pay <b>7</b> EUR</p>"}, 3, "Pay 7 EUR", ""),
+        ({0x1013: b"<img src=x>"}, 3, "Pay 7 EUR", "its HTML, which Outlook shows, shows no text"),
+        ({0x1009: b"damaged"}, 0, "Pay 7 EUR", "its RTF, which Outlook shows, cannot be read"),
+    ],
+)
+def test_the_body_that_outlook_shows_is_read(parse, bodies, native: int, text: str, unsure: str) -> None:
+    parsed = parse(compound(item({0x1000: "Pay 7 EUR", **bodies}, {0x1016: (3, native)} if native else {})))
+    assert parsed.text == text
+    assert [unsure in why for why in parsed.unsure] == ([True] if unsure else [])
 
 
 def test_html_is_read_in_its_encoding(parse) -> None:
