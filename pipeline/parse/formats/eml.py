@@ -23,7 +23,7 @@ from pipeline.parse.mail.alternatives import difference
 from pipeline.parse.mail.header import decode_text, header_text, is_entity, read_header
 from pipeline.parse.mail.layout import PICTURES, SHOWN, MailLayout, file_name
 from pipeline.parse.mail.parts import Part, read_parts
-from pipeline.parse.mail.plain import ARMOUR, Plain, take_apart, unflow
+from pipeline.parse.mail.plain import ARMOUR, LOCKED, Plain, give, take_apart, unflow
 from pipeline.parse.mail.shown import CARDS, ENVELOPES, MARKUP, by_what_is_shown, called, is_text, may_be_envelope, root
 from pipeline.parse.mail.signed import is_cms, signed_content
 from pipeline.parse.office.binary.tnef import TNEF, read_tnef
@@ -33,6 +33,7 @@ from pipeline.parse.writer import TextWriter, one_line
 PARSER = "eml/3"
 _TNEF = {"application/ms-tnef", "application/vnd.ms-tnef"}
 _OF_PAGES = {"text/css", "text/javascript", "application/javascript", "application/x-javascript"}  # saved beside a page
+_COMPARED = 5  # alternatives beside the one that is read
 _NESTED = 5  # envelopes in envelopes
 _REFERENCE = re.compile(rb"""cid:([^"'\s>)]+)""", re.IGNORECASE)
 _SUFFIXES = {
@@ -225,7 +226,9 @@ class _Reading:
         return "\n\n".join(self._bodies[before:])
 
     def _compare(self, best: Part, text: str, others: list[Part]) -> None:
-        for other in others:
+        if len(others) > _COMPARED:
+            self.writer.review(f"only {_COMPARED} of its {len(others):,} other alternatives were compared")
+        for other in others[:_COMPARED]:
             names = called(best), called(other)
             unread = self._text_of(other, TextWriter.aside)
             found = difference(text, unread, names, lambda: self._text_of(best, TextWriter.unseen))
@@ -259,7 +262,7 @@ class _Reading:
             self._layout.enter(place.title)
             texts, before = [one for one in self._bodies if one.strip()], self.writer.length
             inner = self.writer.aside() if texts else self.writer
-            self.notes += write_body(inner, item.body)
+            self.notes += write_body(inner, item.body, self._members, place.folder)
             self.writer.gap()
             if texts and (text := inner.finish()[0]).strip():
                 found = difference("\n\n".join(texts), text, ("text", TNEF))
@@ -347,15 +350,11 @@ class _Reading:
 
     def _cut(self, plain: Plain, place: _Place) -> None:
         """Account for what was cut out of a text."""
-        for file in plain.files:
-            self.found = True
-            self.counts["files that stood in its text, documents of their own"] += 1
-            if file.reason:
-                self._members.refuse(place.folder + file.name, 0, Failure.UNSUPPORTED, file.reason)
-            else:
-                self._members.add(place.folder + file.name, [file.data])
+        give(plain.files, self._members, place.folder)
+        self.found |= bool(plain.files)
+        self.counts["files that stood in its text, documents of their own"] += len(plain.files)
         self.counts["OpenPGP keys in its text, left out"] += plain.keys
-        self.locked += ["an encrypted message (OpenPGP)"] if plain.locked else []
+        self.locked += [LOCKED] if plain.locked else []
         self.signed |= plain.signed
         for damage in plain.damage:
             self.writer.review(damage)

@@ -1,4 +1,4 @@
-"""Calendars (RFC 5545, vCalendar 1.0) and cards of people (RFC 6350, vCard 2.1 and 3.0): a line for each field.
+"""Calendars (RFC 5545, vCalendar 1.0), and cards of people for vcf.py: a line for each field.
 
 Lines are unfolded as bytes, for programs fold within a character, too. Fields for programs alone are counted.
 """
@@ -19,7 +19,7 @@ from pipeline.parse.unpack.names import left_out, printable
 from pipeline.parse.writer import TextWriter
 
 PARSER = "ics/1"
-_BEGIN = re.compile(rb"\s*BEGIN:V(?:CALENDAR|CARD)\s", re.IGNORECASE)
+_BEGIN = re.compile(rb"\s*BEGIN:V(CALENDAR|CARD)\s", re.IGNORECASE)
 _HEAD = 200  # bytes that are looked at
 _LINE = re.compile(r'(?:[\w-]+\.)?([\w-]+)((?:;(?:[^":;]|"[^"]*")*)*):(.*)', re.DOTALL)
 _PARAMETER = re.compile(r';([\w-]+)(?:=((?:[^";]|"[^"]*")*))?')
@@ -44,15 +44,26 @@ _PERSON = re.compile(r"mailto:", re.IGNORECASE)
 
 
 def is_mine(source: Source) -> bool:
-    """Whether the document begins as a calendar or a card does."""
-    return _BEGIN.match(source.data[:_HEAD].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")) is not None
+    """Whether the document begins as a calendar does."""
+    return begins(source.data) == "CALENDAR"
 
 
 def parse(source: Source, media_type: str) -> Parsed:
-    """The events, tasks and people in it; raises DocumentError."""
+    """The events and tasks in it; raises DocumentError."""
+    return read(source, media_type, PARSER)
+
+
+def begins(data: bytes) -> str:
+    """What begins in these bytes: "CALENDAR", "CARD" or ""."""
+    found = _BEGIN.match(data[:_HEAD].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe"))
+    return found[1].decode().upper() if found else ""
+
+
+def read(source: Source, media_type: str, parser: str) -> Parsed:
+    """A calendar, or the cards of one file; raises DocumentError."""
     writer = source.writer()
     decoded, notes = write_cards(writer, source.members, source.data)
-    return finish(source, writer, media_type, PARSER, notes=notes, decoded=decoded)
+    return finish(source, writer, media_type, parser, notes=notes, decoded=decoded)
 
 
 def write_cards(

@@ -17,6 +17,9 @@ from pipeline.parse.formats.html import write_html
 from pipeline.parse.formats.rtf import write_rtf
 from pipeline.parse.mail.alternatives import difference
 from pipeline.parse.mail.layout import PICTURES, MailLayout, file_name
+from pipeline.parse.mail.plain import LOCKED, Plain, give, take_apart
+from pipeline.parse.mail.signed import is_cms, signed_content
+from pipeline.parse.members import Members
 from pipeline.parse.office.binary.mapi import FIXED, Body, Properties, decompress, named
 from pipeline.parse.office.binary.ole import CompoundFile
 from pipeline.parse.office.embedded import file_of
@@ -60,10 +63,12 @@ def parse(source: Source, media_type: str) -> Parsed:
     return finish(source, reading.writer, media_type, PARSER, notes=notes)
 
 
-def write_body(writer: TextWriter, body: Body) -> list[str]:
+def write_body(writer: TextWriter, body: Body, members: Members, folder: str = "") -> list[str]:
     """Write the body that Outlook shows: the HTML, else the RTF, else the plain text, or that one if it is said to be
-    what was written. The plain text beside another is compared with it. Notes for the row; raises DocumentError."""
-    kinds: dict[str, Callable[[TextWriter], list[str]]] = {"plain text": lambda one: _write_text(one, body.text)}
+    what was written. The plain text beside another is compared with it; files in it go to `members`. Notes for the row;
+    raises DocumentError."""
+    plain = take_apart(body.text)
+    kinds: dict[str, Callable[[TextWriter], list[str]]] = {"plain text": lambda one: _write_text(one, plain)}
     if body.rtf:
         kinds["RTF"] = lambda one: write_rtf(one, decompress(body.rtf))
     if body.markup.strip():
@@ -79,7 +84,9 @@ def write_body(writer: TextWriter, body: Body) -> list[str]:
                 raise
             writer.review(f"its {name}, which Outlook shows, cannot be read: {error.reason}")
             continue
-        if (text := writer.since(before)).strip():
+        if name == "plain text":
+            give(plain.files, members, folder)
+        if (text := writer.since(before)).strip() or name == names[-1]:
             return notes + _compared(writer, name, text, body.text, kinds[name])
         if name != "plain text" and body.text.strip():
             writer.review(f"its {name}, which Outlook shows, shows no text")
@@ -104,9 +111,14 @@ def _compared(
     return list(found.notes)
 
 
-def _write_text(writer: TextWriter, text: str) -> list[str]:
-    writer.line(text)
-    return []
+def _write_text(writer: TextWriter, plain: Plain) -> list[str]:
+    """Write a plain text without the cipher in it; raises DocumentError(ENCRYPTED) where there is nothing else."""
+    if plain.locked and not plain.text.strip():
+        raise DocumentError(Failure.ENCRYPTED, LOCKED)
+    for why in [*plain.damage, *([f"{LOCKED} in it was left out"] if plain.locked else [])]:
+        writer.review(why)
+    writer.line(plain.text)
+    return [f"left out of it: {LOCKED}"] if plain.locked else []
 
 
 @dataclass(frozen=True)
@@ -139,18 +151,18 @@ class _Reading:
                 values = [(name, message.value(self._number(number))) for name, number in fields]
                 self._layout.head(place.head, values)
         self._layout.enter(place.body)
-        self._body(message)
+        self._body(message, place.folder)
         for attachment in message.inside("__attach", _OF_PART):
             self._attachment(attachment, place)
 
     def _number(self, number: int) -> int:
         return self._named.get(number, 0) if number >= 0x8000 else number
 
-    def _body(self, message: Properties) -> None:
+    def _body(self, message: Properties, folder: str) -> None:
         page = codepages.of_page(message.number(_PAGE) or 0)
         markup, rtf = message.binary(_HTML) or b"", message.binary(_RTF) or b""
         body = Body(message.text(_BODY), markup, page, rtf, message.number(_NATIVE) or 0)
-        self.notes += write_body(self.writer, body)
+        self.notes += write_body(self.writer, body, self._source.members, folder)
         self.writer.gap()
 
     def _attachment(self, attachment: Properties, place: _Place) -> None:
@@ -186,7 +198,15 @@ def _is_locked(message: Properties) -> bool:
     """Whether the message is only an envelope; one that is signed can be read."""
     if message.text(_CLASS).lower() != "ipm.note.smime":
         return False
-    return not any("signed" in part.text(_MIME).lower() for part in message.inside("__attach", _OF_PART))
+    parts = list(message.inside("__attach", _OF_PART))
+    return not any("signed" in part.text(_MIME).lower() or _is_signed(part.binary(_DATA) or b"") for part in parts)
+
+
+def _is_signed(data: bytes) -> bool:
+    try:
+        return is_cms(data) and signed_content(data) != b""
+    except DocumentError:
+        return False
 
 
 def _head(message: Properties) -> Iterator[tuple[str, str]]:

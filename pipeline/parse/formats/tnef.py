@@ -20,7 +20,7 @@ def parse(source: Source, media_type: str) -> Parsed:
     layout = MailLayout(writer)
     layout.head("Headers", item.head)
     layout.enter("Body")
-    notes = write_body(writer, item.body)
+    notes = write_body(writer, item.body, source.members)
     for name, data in item.files:
         layout.attachment("Body", name)
         source.members.add(file_name(name), [data])

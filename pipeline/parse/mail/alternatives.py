@@ -22,7 +22,10 @@ _PICTURE = re.compile(r"\[(?:image|inline image|cid|bild|grafik)\b[^\]\n]{0,200}
 _QUOTES = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _LIST_MARK = re.compile(r"^[ \t*|-]*\(?(\d{1,3})[.)](?=\s)", re.MULTILINE)
 _ABOUT_HTML = re.compile(
-    r"html|browser|e-?mail[ -]?(?:programm?|client|reader|viewer)|(?:online|web)[ -]?version|navigat|naveg|webmail",
+    r"html|\bmime\b|browser|mail[ -]?(?:programm?|client|reader|viewer|app|software)|webmail"
+    r"|(?:online|web)[ -]?(?:version|view|ansicht)"
+    r"|navigateur|navegador|messagerie|(?:display|view)(?:ed)? (?:correctly|this e?-?mail|this message)"
+    r"|nicht (?:richtig |korrekt )?(?:angezeigt|dargestellt)",
     re.IGNORECASE,
 )
 _STUB, _LABEL = 400, 150  # characters of a paragraph about HTML, of one about an address

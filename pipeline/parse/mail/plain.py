@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from pipeline.errors import Failure
+from pipeline.parse.members import Members
 from pipeline.parse.unpack.names import printable
 
 _ARMOUR = re.compile(r"[> ]*-----(BEGIN|END) PGP ([A-Z ]+?)(?:, PART [\d/]+)?-----\s*")
@@ -22,6 +24,7 @@ _OF_BINHEX = re.compile(r"[!-~]*\s*")
 _UNREAD = "found a file in {}; decode it and drop what is inside"
 _BINHEX = "(This file must be converted with BinHex"
 ARMOUR = "-----BEGIN PGP "
+LOCKED = "an encrypted message (OpenPGP)"
 _MARKS = (ARMOUR, "begin", "=ybegin ", _BINHEX)  # one of which a text has if anything is cut out of it
 
 
@@ -63,6 +66,15 @@ def unflow(text: str, *, joined: bool) -> str:
             out.append(("\n" if out else "") + (">" * depth + " " if depth else "") + content)
         before = depth if goes_on and not is_signature else None
     return "".join(out)
+
+
+def give(files: list[File], members: Members, folder: str) -> None:
+    """Make documents of the files that stood in a text. Raises DocumentError(BOMB) beyond what is allowed."""
+    for file in files:
+        if file.reason:
+            members.refuse(folder + file.name, 0, Failure.UNSUPPORTED, file.reason)
+        else:
+            members.add(folder + file.name, [file.data])
 
 
 def take_apart(text: str) -> Plain:

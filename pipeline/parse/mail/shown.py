@@ -3,7 +3,7 @@
 from pipeline.parse.mail.parts import Part
 
 MARKUP = {"text/html", "application/xhtml+xml", "text/x-amp-html"}
-CARDS = {"text/calendar", "text/vcard", "text/x-vcard", "text/directory"}
+CARDS = {"text/calendar", "text/x-vcalendar", "text/vcard", "text/x-vcard", "text/directory"}
 ENVELOPES = {"application/pkcs7-mime", "application/x-pkcs7-mime"}
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.errors import Failure
 from tests.pipeline.parse.compound import Tree, compound
+from tests.pipeline.parse.formats.test_eml import envelope
 from tests.pipeline.parse.legacy import item
 
 SENT = datetime.datetime(2026, 11, 20, 9, 30, tzinfo=datetime.UTC)
@@ -150,6 +151,27 @@ def test_what_is_signed_can_be_read_and_what_is_locked_cannot(fail, parse_member
         smime("IPM.Note.SMIME.MultipartSigned", "multipart/signed"),
     ):
         assert parse_members(data)[1] == {"smime.p7m": b"x"}
+
+
+def test_an_envelope_that_does_not_say_so_is_signed_all_the_same(parse_members) -> None:
+    data = envelope(b"Content-Type: text/plain\n\nHello\n")
+    part = attached("smime.p7m", data, "application/pkcs7-mime")
+    tree = item({0x001A: "IPM.Note.SMIME", 0x0037: "S"}, **{"__attach_version1.0_#00000000": part})
+    assert parse_members(compound(tree))[1] == {"smime.p7m": data}
+
+
+def test_a_cipher_in_the_text_is_left_out_and_told(parse, fail) -> None:
+    cipher = "-----BEGIN PGP MESSAGE-----\r\n\r\nhQEMA+/x\r\n-----END PGP MESSAGE-----\r\n"
+    parsed = parse(compound(item({0x1000: f"Hi Bo,\r\n{cipher}"})))
+    assert parsed.text == "Hi Bo,"
+    assert parsed.unsure == ("an encrypted message (OpenPGP) in it was left out",)
+    assert fail(compound(item({0x1000: cipher}))).failure is Failure.ENCRYPTED
+
+
+def test_a_uuencoded_file_in_the_text_is_a_document(parse_members) -> None:
+    text = "see\r\nbegin 644 k.txt\r\n%:&5L;&\\\r\n`\r\nend\r\n"
+    parsed, members = parse_members(compound(item({0x1000: text})))
+    assert (parsed.text, members) == ("see", {"k.txt": b"hello"})
 
 
 def test_an_appointment_has_its_own_fields(parse) -> None:
