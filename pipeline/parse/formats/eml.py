@@ -147,7 +147,7 @@ class _Reading:
     def _envelope(self, part: Part, place: _Place) -> None:
         """Read what is signed where it is a MIME part; what is encrypted or another document is attached."""
         data = part.whole
-        smime = str(part.header.get_param("smime-type", "")).lower()
+        smime = part.parameter("smime-type").lower()
         in_place = part.kind in ENVELOPES and (smime == "signed-data" or part.number == 1)
         content = b"" if is_cms(data) else data
         try:
@@ -290,7 +290,7 @@ class _Reading:
     def _elsewhere(self, part: Part, place: _Place) -> None:
         """Name a file that is not in the mail (RFC 2046, 5.2.3; RFC 2017)."""
         inner = read_header(part.whole)
-        fields = [str(part.header.get_param(name, "")) for name in ("url", "server", "site", "directory", "name")]
+        fields = [part.parameter(name) for name in ("url", "server", "site", "directory", "name")]
         where = "".join(fields[0].split()) or "/".join(filter(None, map(one_line, fields[1:])))
         name = header_text(inner.get_filename() or "")
         self._layout.attachment(place.title, f"{name} not in the mail: {where}".strip())
@@ -298,7 +298,7 @@ class _Reading:
 
     def _partial(self, part: Part, place: _Place) -> None:
         """Read what is there of a message that was sent in several mails (RFC 2046, 5.2.2)."""
-        number, total = (str(part.header.get_param(name, "?")) for name in ("number", "total"))
+        number, total = (part.parameter(name) or "?" for name in ("number", "total"))
         self.writer.review(f"it holds only part {number} of {total} of a message")
         if number == "1":
             self._forwarded(self._tree(part.whole), place)
@@ -371,6 +371,6 @@ def _decoded(part: Part, data: bytes) -> tuple[Decoded, list[str]]:
 
 def _text_in(part: Part, plain: Plain) -> str:
     """A text with its soft line breaks joined, where it has such."""
-    said = {name: str(part.header.get_param(name, "")).lower() for name in ("format", "delsp")}
+    said = {name: part.parameter(name).lower() for name in ("format", "delsp")}
     flows = part.kind == "text/plain" and said["format"] == "flowed"
     return unflow(plain.text, joined=said["delsp"] == "yes") if flows else plain.text

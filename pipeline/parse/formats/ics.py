@@ -28,11 +28,12 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _TIME = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d):?(\d\d)?(Z?))?")
 _NAMES = {
     "DTSTART": "Start", "DTEND": "End", "DUE": "Due", "RRULE": "Repeats", "EXDATE": "Not on", "RDATE": "Also on",
-    "RECURRENCE-ID": "Instead of", "FN": "Name", "N": "Name", "ORG": "Organization", "TEL": "Phone", "ADR": "Address",
+    "RECURRENCE-ID": "Instead of", "FREEBUSY": "Busy",
+    "FN": "Name", "N": "Name", "ORG": "Organization", "TEL": "Phone", "ADR": "Address",
     "BDAY": "Birthday", "PERCENT-COMPLETE": "Percent complete", "X-ALT-DESC": "Description",
     "X-WR-CALNAME": "Calendar",
 }  # fmt: skip
-_TIMES = {"DTSTART", "DTEND", "DUE", "COMPLETED", "EXDATE", "RDATE", "RECURRENCE-ID", "BDAY", "ANNIVERSARY"}
+_TIMES = {"DTSTART", "DTEND", "DUE", "COMPLETED", "EXDATE", "RDATE", "RECURRENCE-ID", "BDAY", "ANNIVERSARY", "FREEBUSY"}
 _LISTS = {"N", "ADR", "ORG"}  # several values, between semicolons
 _FILES = {"ATTACH", "PHOTO", "LOGO", "SOUND", "KEY"}
 _FOR_PROGRAMS = {
@@ -182,7 +183,8 @@ class _Reading:
     def _value(self, field: _Field) -> str:
         if field.name in _TIMES:
             zone = field.parameters.get("TZID", "")
-            return ", ".join(_moment(one, zone) for one in field.value.split(","))
+            periods = (one.split("/") for one in field.value.split(","))
+            return ", ".join("/".join(_moment(moment, zone) for moment in one) for one in periods)
         if field.name in _LISTS:
             return ", ".join(filter(None, (_unescaped(one).strip() for one in re.split(r"(?<!\\);", field.value))))
         if _PERSON.match(field.value):

@@ -5,6 +5,7 @@ levels takes it hours. Here a level is one search for its boundary, and levels, 
 """
 
 import binascii
+import email.utils
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -54,6 +55,10 @@ class Part:
     def encoding(self) -> str:
         """The encoding of the MIME part's content, in lower case ("base64")."""
         return str(self.header.get("content-transfer-encoding", "")).strip().lower()
+
+    def parameter(self, name: str) -> str:
+        """A parameter of the media type; "" where there is none."""
+        return email.utils.collapse_rfc2231_value(self.header.get_param(name, ""))
 
     @property
     def content_id(self) -> str:

@@ -2,7 +2,8 @@
 
 from pipeline.parse.mail.parts import Part
 
-MARKUP = {"text/html", "application/xhtml+xml", "text/x-amp-html"}
+_AMP = "text/x-amp-html"
+MARKUP = {"text/html", "application/xhtml+xml", _AMP}
 CARDS = {"text/calendar", "text/x-vcalendar", "text/vcard", "text/x-vcard", "text/directory"}
 ENVELOPES = {"application/pkcs7-mime", "application/x-pkcs7-mime"}
 
@@ -38,11 +39,11 @@ def called(part: Part) -> str:
     """The name of an alternative for people."""
     kinds = {one.kind for one in part.walk()}
     if kinds & MARKUP:
-        return "HTML"
+        return "HTML" if kinds & MARKUP != {_AMP} else "page for AMP"
     return "plain text" if "text/plain" in kinds else f"text of the type {part.kind}"
 
 
 def root(part: Part) -> Part:
     """The part of a multipart/related that shows the others (RFC 2387, 3.2)."""
-    start = str(part.header.get_param("start", "")).strip(" <>")
+    start = part.parameter("start").strip(" <>")
     return next((one for one in part.parts if start and one.content_id == start), part.parts[0])

@@ -341,6 +341,8 @@ def test_the_parts_are_those_of_the_library(data_folder: Path) -> None:
     assert len(mails) > 5
     for path in mails:
         data = path.read_bytes().lstrip()
+        if b"message/external-body" in data:  # which the library takes for a message
+            continue
         expected = [one for one in email.message_from_bytes(data).walk() if not one.is_multipart()]
         waiting, found = [read_parts(data)[0]], []
         while waiting:

@@ -45,6 +45,7 @@ def test_an_invitation(parse) -> None:
         ("DUE:20261130T080005Z", "Due: 2026-11-30 08:00:05 UTC"),
         ("EXDATE;TZID=Asia/Tokyo:20261130T080000,20261207T080000",
          "Not on: 2026-11-30 08:00 (Asia/Tokyo), 2026-12-07 08:00 (Asia/Tokyo)"),
+        ("FREEBUSY:20261130T080000Z/PT1H", "Busy: 2026-11-30 08:00 UTC/PT1H"),
         ("DTSTART:soon", "Start: soon"),
         ("RRULE:FREQ=WEEKLY;COUNT=4", "Repeats: FREQ=WEEKLY;COUNT=4"),
         ("LAST-SEEN:x", "Last seen: x"),

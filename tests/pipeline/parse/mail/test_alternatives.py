@@ -237,6 +237,17 @@ def test_the_root_of_what_is_related_is_read_and_the_rest_is_attached(parse_memb
     assert parsed.unsure == ()
 
 
+def test_every_other_alternative_is_compared_up_to_a_number(parse) -> None:
+    part = "\n--a\nContent-Type: {}\n\n<p>Pay {} EUR to Ann.</p>"
+    head = NESTED.partition("--a\n")[0]
+    data = head + part.format("text/x-amp-html", 9) + part.format("text/html", 5) + "\n--a--\n"
+    parsed = parse(data.encode())
+    assert parsed.text.endswith("Pay 5 EUR to Ann.")
+    assert parsed.unsure == ("its page for AMP, which is not read, says something else than its HTML: 9",)
+    parsed = parse((head + part.format("text/html", 5) * 2_000 + "\n--a--\n").encode())
+    assert parsed.unsure == ("only 5 of its 1,999 other alternatives were compared",)
+
+
 def test_html_that_is_damaged_leaves_the_plain_text(parse) -> None:
     deep = "<div>" * 100_000 + "deep"
     parsed = parse(mail(deep, "Pay 9 EUR to Ann.\n"))

@@ -43,6 +43,11 @@ def test_quotes_and_signatures(text: str, joined: bool, expected: str) -> None:
     assert unflow(text, joined=joined) == expected
 
 
+def test_a_parameter_in_the_way_of_rfc_2231(parse) -> None:
+    data = flowed("EUR \n5\n").replace(b"Format=Flowed", b"format*=us-ascii''flowed")
+    assert parse(data).text.endswith("EUR 5")
+
+
 def test_a_text_that_does_not_flow_stays(parse) -> None:
     assert parse(f"{HEAD}\nEUR \n1,240\n".encode()).text.endswith("EUR \n1,240")
 
