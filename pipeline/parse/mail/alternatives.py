@@ -4,6 +4,7 @@ A plain text is mostly a conversion of the HTML: links, pictures, marks of lists
 nothing. What matters is a number, or a paragraph of other words, that stands only in the text that nobody sees.
 """
 
+import html
 import re
 import unicodedata
 from collections import Counter
@@ -28,13 +29,13 @@ _ABOUT_HTML = re.compile(
     r"|nicht (?:richtig |korrekt )?(?:angezeigt|dargestellt)",
     re.IGNORECASE,
 )
+_RULE = re.compile(r"\{[^{}]{0,2000}\}")  # of a style sheet
 _STUB, _LABEL = 400, 150  # characters of a paragraph about HTML, of one about an address
-_NUMBER = r"\d+(?:[.,:/'-]\d+)*"
+_NUMBER = r"\d+(?:[.,:']\d+)*"
 _RUN = re.compile(rf"{_NUMBER}(?:\s{_NUMBER})*")
 _DECIMAL = re.compile(r"(\d[\d.,']*?)[.,](\d\d?)")
 _GROUPED = re.compile(r"\d{1,3}(?: \d{3})+(?:[.,]\d\d?)?")
 _RAISED_CENTS = re.compile(rf"({_NUMBER})\^(\d\d)(?!\d)")
-_BETWEEN = re.compile(r"[-/:]")
 _WORD = re.compile("[^\\W\\d_]{3,}|[\u3040-\u9fff\uac00-\ud7af]{1,2}")
 _NO_LETTER = re.compile(r"[\W\d_]+")
 _NO_DIGIT = re.compile(r"\D+")
@@ -83,9 +84,12 @@ def _first(found: list[str]) -> str:
 
 
 def _prepared(text: str) -> str:
-    """The text as a writer writes it, without marks of quoting."""
-    text = marked(clean(text[:_MOST]))[0]
-    return _QUOTES.sub("", unicodedata.normalize("NFKC", text)).replace("~~", "").replace("\u2019", "'")
+    """The text as a writer writes it, without marks of quoting, and without what bad conversions leave of markup."""
+    text = marked(clean(html.unescape(text[:_MOST])))[0]
+    text = _QUOTES.sub("", unicodedata.normalize("NFKC", text)).replace("~~", "").replace("\u2019", "'")
+    if "{" in text:
+        text = "\n".join(line.rpartition("\0")[2] for line in _RULE.sub("\0", text).split("\n"))
+    return text
 
 
 def _bare(text: str) -> str:
@@ -115,11 +119,9 @@ class _Known:
         self._digits = _NO_DIGIT.sub("", both)
 
     def has_number(self, part: str) -> bool:
-        """Whether a number stands there across spaces, or in the parts between which it has a hyphen or a slash."""
+        """Whether a long number stands there across spaces and signs."""
         digits = _NO_DIGIT.sub("", part)
-        if len(digits) >= _LONG_NUMBER and digits in self._digits:
-            return True
-        return bool(_BETWEEN.search(part)) and all(_value(one) in self.numbers for one in _BETWEEN.split(part))
+        return len(digits) >= _LONG_NUMBER and digits in self._digits
 
     def has_word(self, word: str) -> bool:
         """Whether a word stands there within another or across spaces."""
