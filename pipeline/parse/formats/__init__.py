@@ -61,7 +61,10 @@ PARSERS: dict[str, Parser] = {
     **dict.fromkeys(("application/gzip", "application/x-bzip2", "application/x-xz"), gz),
     "application/pdf": pdf,
     "application/rtf": rtf,
-    **dict.fromkeys(("image/png", "image/jpeg", "image/tiff", "image/webp", "image/gif", "image/bmp"), image),
+    **{
+        f"image/{kind}": image
+        for kind in ("png", "jpeg", "tiff", "webp", "gif", "bmp", "jp2", "avif", "x-tga", "x-portable-anymap")
+    },
     **{f"{_OFFICE}wordprocessingml.{kind}": docx for kind in ("document", "template")},
     **{f"application/vnd.ms-word.{kind}.macroenabled.12": docx for kind in ("document", "template")},
     **{f"{_OFFICE}presentationml.{kind}": pptx for kind in ("presentation", "slideshow", "template")},
