@@ -18,6 +18,7 @@ from pipeline.parse.formats.json import is_json, is_json_lines
 from pipeline.parse.formats.mbox import is_mailbox
 from pipeline.parse.formats.xml import is_xml
 from pipeline.parse.mail.header import is_mail
+from pipeline.parse.mail.plain import IN_TEXT, UNREAD
 from pipeline.parse.mail.signed import is_cms
 from pipeline.parse.office.binary.ole import OLE, CompoundFile
 from pipeline.parse.office.package import CONTENT_TYPES, Archive, Package
@@ -141,6 +142,10 @@ def _text(source: Source) -> str:
     head, suffix = text[:_HEAD].lstrip("\ufeff"), PurePath(source.name).suffix.lower()
     if head.lstrip().startswith("-----BEGIN PGP MESSAGE-----"):
         raise DocumentError(Failure.ENCRYPTED, "an OpenPGP message")
+    if head.startswith(IN_TEXT):
+        raise DocumentError(
+            Failure.UNSUPPORTED, "found a file in yEnc or BinHex 4.0; decode it and drop what is inside"
+        )
     if is_mail(head, named=suffix in {".eml", ".p7m"}):
         return "message/rfc822"
     if is_json(text):

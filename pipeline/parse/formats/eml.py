@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
-from pipeline.parse.encoding.decode import Decoded, declared_in_markup
+from pipeline.parse.encoding.decode import Decoded, declared_in_markup, decode
 from pipeline.parse.formats.html import write_html
 from pipeline.parse.formats.ics import write_cards
 from pipeline.parse.formats.msg import write_body
@@ -25,7 +25,7 @@ from pipeline.parse.mail.layout import PICTURES, SHOWN, MailLayout, file_name
 from pipeline.parse.mail.parts import Part, read_parts
 from pipeline.parse.mail.plain import ARMOUR, LOCKED, Plain, give, take_apart, unflow
 from pipeline.parse.mail.shown import CARDS, ENVELOPES, MARKUP, by_what_is_shown, called, is_text, may_be_envelope, root
-from pipeline.parse.mail.signed import is_cms, signed_content
+from pipeline.parse.mail.signed import signed_content
 from pipeline.parse.office.binary.tnef import TNEF, read_tnef
 from pipeline.parse.unpack.names import from_title, left_out
 from pipeline.parse.writer import TextWriter, one_line
@@ -149,19 +149,18 @@ class _Reading:
         data = part.whole
         smime = part.parameter("smime-type").lower()
         in_place = part.kind in ENVELOPES and (smime == "signed-data" or part.number == 1)
-        content = b"" if is_cms(data) else data
+        locked, content = smime.endswith("enveloped-data"), b""
         try:
-            if is_cms(data) or (smime == "signed-data" and not is_entity(data)):
-                content = signed_content(data)
+            if not locked:
+                content = data if is_entity(data) else signed_content(data)
         except DocumentError as error:
-            if error.failure is not Failure.ENCRYPTED and in_place:
+            locked = error.failure is Failure.ENCRYPTED
+            if in_place and not locked:
                 raise
-            if error.failure is Failure.ENCRYPTED:
-                smime = "enveloped-data"
-        if smime == "enveloped-data":
+        if locked:
             self.locked.append("an encrypted message")
             self._members.refuse(place.folder + _name(part), len(data), Failure.ENCRYPTED, "an encrypted message")
-        elif is_entity(content) or (in_place and content):
+        elif content and (in_place or is_entity(content)):
             self._opened(content, place)
         else:
             self._attachment(part, place)
@@ -366,7 +365,8 @@ def _name(part: Part) -> str:
 
 
 def _decoded(part: Part, data: bytes) -> tuple[Decoded, list[str]]:
-    return decode_text(data, part.header.get_content_charset() or declared_in_markup(data))
+    declared = part.header.get_content_charset()
+    return decode_text(data, declared) if declared else (decode(data, declared_in_markup(data)), [])
 
 
 def _text_in(part: Part, plain: Plain) -> str:

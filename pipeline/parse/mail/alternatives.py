@@ -35,7 +35,7 @@ _NUMBER = r"\d+(?:[.,:']\d+)*"
 _RUN = re.compile(rf"{_NUMBER}(?:\s{_NUMBER})*")
 _DECIMAL = re.compile(r"(\d[\d.,']*?)[.,](\d\d?)")
 _GROUPED = re.compile(r"\d{1,3}(?: \d{3})+(?:[.,]\d\d?)?")
-_RAISED_CENTS = re.compile(rf"({_NUMBER})\^(\d\d)(?!\d)")
+_RAISED = re.compile(rf"({_NUMBER})[\^_](\d+)")
 _WORD = re.compile("[^\\W\\d_]{3,}|[\u3040-\u9fff\uac00-\ud7af]{1,2}")
 _NO_LETTER = re.compile(r"[\W\d_]+")
 _NO_DIGIT = re.compile(r"\D+")
@@ -113,7 +113,8 @@ class _Known:
         self.counts = _counts(text) | _counts(unseen)
         both = f"{text}\n{unseen}"
         self.numbers = {number for run in _RUN.findall(both) for number in _forms(run)}
-        self.numbers.update(f"{_value(whole)}.{cents}" for whole, cents in _RAISED_CENTS.findall(both))
+        for whole, sign in _RAISED.findall(both):  # cents, or a note whose number another program glues to it
+            self.numbers |= {f"{_value(whole)}.{sign}", _value(whole + sign)}
         self.words = set(_WORD.findall(both.casefold()))
         self._letters = _NO_LETTER.sub("", both.casefold())
         self._digits = _NO_DIGIT.sub("", both)

@@ -21,8 +21,9 @@ _UU = re.compile(r"[ -`]*")
 _YENC = re.compile(r"=ybegin (?:.*? )?size=\d+(?:.*? name=(.+))?")
 _YEND = "=yend"
 _OF_BINHEX = re.compile(r"[!-~]*\s*")
-_UNREAD = "found a file in {}; decode it and drop what is inside"
+UNREAD = "found a file in {}; decode it and drop what is inside"
 _BINHEX = "(This file must be converted with BinHex"
+IN_TEXT = ("=ybegin line=", _BINHEX)  # how files begin that are written as text and not decoded
 ARMOUR = "-----BEGIN PGP "
 LOCKED = "an encrypted message (OpenPGP)"
 _MARKS = (ARMOUR, "begin", "=ybegin ", _BINHEX)  # one of which a text has if anything is cut out of it
@@ -115,11 +116,11 @@ class _Reading:
         if begin := _BEGIN.fullmatch(line):
             return self._uuencoded(at, begin)
         if (yenc := _YENC.match(line)) and at < self._last[_YEND]:
-            self._plain.files.append(File(_name(yenc[1] or "yenc.bin"), reason=_UNREAD.format("yEnc")))
+            self._plain.files.append(File(_name(yenc[1] or "yenc.bin"), reason=UNREAD.format("yEnc")))
             return self._find(at, lambda one: one.startswith(_YEND)) + 1
         if line.startswith(_BINHEX) and at < self._last[":"]:
             first = self._find(at, lambda one: one.startswith(":"))
-            self._plain.files.append(File("binhex.hqx", reason=_UNREAD.format("BinHex 4.0")))
+            self._plain.files.append(File("binhex.hqx", reason=UNREAD.format("BinHex 4.0")))
             return self._find(first, lambda one: not _OF_BINHEX.fullmatch(one) or one.rstrip().endswith(":")) + 1
         return at
 

@@ -18,10 +18,8 @@ def is_text(part: Part, *, alternative: bool = False, related: bool = False) -> 
     """Whether a MIME part is text to be read in place, as are a multipart without parts and a mail server's report."""
     if part.header.get_content_disposition() == "attachment" or (related and part.kind == "text/plain"):
         return part.kind.startswith("multipart/")
-    if part.kind in CARDS or (part.header.get_filename() and part.kind in {*MARKUP, "text/plain"}):
-        return alternative
     if part.header.get_filename():
-        return part.kind.startswith("multipart/")
+        return (alternative and part.kind in {*MARKUP, *CARDS, "text/plain"}) or part.kind.startswith("multipart/")
     return part.kind.startswith(("text/", "message/", "multipart/")) or part.kind in MARKUP
 
 

@@ -282,6 +282,12 @@ def test_invitations_are_read_beside_the_text(parse) -> None:
     assert parsed.unsure == ()
 
 
+def test_a_mail_that_is_an_invitation(parse) -> None:
+    data = NESTED.partition("Content-Type")[0] + "Content-Type: text/calendar; method=REQUEST\n\n"
+    data += "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Viewing of fl\n at 7\nEND:VEVENT\nEND:VCALENDAR\n"
+    assert parse(data.encode()).text.endswith("\n\nSummary: Viewing of flat 7")
+
+
 def test_a_mail_with_many_words_that_differ_is_compared_in_time(parse) -> None:
     words = " ".join(f"w{number:x}q" for number in range(60_000))
     parsed = parse(mail(f"<p>{words}</p>", words.replace("q", "z")))

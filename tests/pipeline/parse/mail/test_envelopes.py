@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from pipeline.errors import Failure
-from tests.pipeline.parse.formats.test_eml import HEAD, envelope
+from tests.pipeline.parse.formats.test_eml import HEAD, der, envelope
 
 PART = (
     b"Content-Type: multipart/mixed; boundary=q\r\n\r\n--q\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n"
@@ -51,9 +51,18 @@ def test_a_signed_part_in_a_file_of_its_own_is_a_mail(parse_members) -> None:
     assert parse_members(envelope(b"just words"), "note.txt.p7m")[1] == {"note.txt": b"just words"}
 
 
-@pytest.mark.parametrize("kind", [*TYPES, "application/pkcs7-mime; smime-type=enveloped-data"])
-def test_what_is_encrypted_is_told(fail, parse_members, kind: str) -> None:
-    data = envelope(b"x", kind=3)
+AUTHENTICATED = der(0x30, der(0x06, bytes.fromhex("2a864886f70d0109100117")), der(0xA0, der(0x30)))
+COMPRESSED = der(0x30, der(0x06, bytes.fromhex("2a864886f70d0109100109")), der(0xA0, der(0x30)))
+
+
+def test_what_is_compressed_is_named(fail) -> None:
+    for data in (COMPRESSED, HEAD + coded("application/pkcs7-mime; smime-type=compressed-data", COMPRESSED)):
+        assert (fail(data).failure, fail(data).reason) == (Failure.UNSUPPORTED, "a compressed document (PKCS #7)")
+
+
+@pytest.mark.parametrize("kind", [*TYPES, "application/pkcs7-mime; smime-type=authEnveloped-data"])
+@pytest.mark.parametrize("data", [envelope(b"x", kind=3), AUTHENTICATED])
+def test_what_is_encrypted_is_told(fail, parse_members, kind: str, data: bytes) -> None:
     assert fail(HEAD + coded(kind, data)).failure is Failure.ENCRYPTED
     parsed, members = parse_members(beside(b"\na gateway's words", coded(kind, data)))
     assert parsed.text.endswith("a gateway's words")
@@ -66,6 +75,12 @@ def test_an_encrypted_message_beside_text_leaves_the_text(parse) -> None:
     parsed = parse(beside(inner, b"\nthe words of a list"))
     assert parsed.text.endswith("the words of a list")
     assert parsed.unsure == ("an encrypted message in it was left out",)
+
+
+def test_what_is_no_envelope_is_no_text(fail) -> None:
+    for kind in ("signed-data", "certs-only"):
+        data = HEAD + coded(f"application/pkcs7-mime; smime-type={kind}", bytes(range(256)))
+        assert fail(data).failure is Failure.CORRUPT
 
 
 def test_damage_of_an_envelope_costs_it_alone(fail, parse_members) -> None:

@@ -15,6 +15,8 @@ def test_utf_7_is_read_where_it_is_declared(parse, name: str) -> None:
     assert parsed.text.endswith("\n\nGrüße: 5 €, 1 + 1 = 2")
     assert (parsed.encoding, parsed.notes) == ("utf-7", ())
     assert parse(declared("us-ascii", b"5 +IKw-")).text.endswith("5 +IKw-")
+    page = HEAD + b"Content-Type: text/html\n\n<meta charset=utf-7><p>5 +IKw-</p>"  # which no program follows
+    assert parse(page).text.endswith("5 +IKw-")
 
 
 def test_utf_7_in_html_and_in_the_subject(parse) -> None:

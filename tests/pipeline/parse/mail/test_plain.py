@@ -92,7 +92,7 @@ def test_words_that_begin_like_a_file_stay(text: str) -> None:
     assert take_apart(text).text == text
 
 
-def test_files_in_other_codes_are_named(parse_members) -> None:
+def test_files_in_other_codes_are_named(parse_members, fail) -> None:
     yenc = "=ybegin line=128 size=3 name=a.bin\nabc\n=yend size=3"
     binhex = "(This file must be converted with BinHex 4.0)\n\n:$f*TEQKPH#\n0N$!:\n"
     parsed, members = parse_members(f"{HEAD}\none\n{yenc}\ntwo\n{binhex}three\n".encode())
@@ -102,6 +102,8 @@ def test_files_in_other_codes_are_named(parse_members) -> None:
         "found a file in BinHex 4.0; decode it and drop what is inside",
     ]
     assert parsed.text.endswith("one\ntwo\nthree")
+    for data in (yenc, binhex):
+        assert fail(data.encode(), "a.hqx").failure is Failure.UNSUPPORTED
 
 
 ARMOUR = "-----BEGIN PGP {0}-----\nVersion: GnuPG v2\n\nhQEMA+/xyz\n=ab12\n-----END PGP {0}-----\n"
