@@ -143,9 +143,7 @@ def _text(source: Source) -> str:
     if head.lstrip().startswith("-----BEGIN PGP MESSAGE-----"):
         raise DocumentError(Failure.ENCRYPTED, "an OpenPGP message")
     if head.startswith(IN_TEXT):
-        raise DocumentError(
-            Failure.UNSUPPORTED, "found a file in yEnc or BinHex 4.0; decode it and drop what is inside"
-        )
+        raise DocumentError(Failure.UNSUPPORTED, UNREAD.format("yEnc or BinHex 4.0"))
     if is_mail(head, named=suffix in {".eml", ".p7m"}):
         return "message/rfc822"
     if is_json(text):
