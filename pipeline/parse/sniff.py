@@ -124,7 +124,8 @@ def media_type_of(source: Source) -> str:
         return "message/rfc822"
     if kind := _picture(data):
         return kind
-    if what := _no_document(data, text=looks_like_text(data)):
+    is_text = looks_like_text(data)
+    if what := _no_document(data, text=is_text):
         raise DocumentError(Failure.UNSUPPORTED, f"found {what}")
     if kind := marked_as(source):
         return kind
@@ -132,7 +133,7 @@ def media_type_of(source: Source) -> str:
         raise DocumentError(
             Failure.UNSUPPORTED, "EBCDIC records of one length, whose fields a description elsewhere divides"
         )
-    if not looks_like_text(data):
+    if not is_text:
         raise _unsupported(data)
     return _text(source)
 

@@ -83,7 +83,9 @@ PARSERS: dict[str, Parser] = {
 }
 
 
+_MARKED = [(kind, module) for kind, module in PARSERS.items() if isinstance(module, Marked)]
+
+
 def marked_as(source: Source) -> str | None:
     """The media type whose module recognises the document by a mark of its own; of several the first of the table."""
-    marked = ((kind, module) for kind, module in PARSERS.items() if isinstance(module, Marked))
-    return next((kind for kind, module in marked if module.is_mine(source)), None)
+    return next((kind for kind, module in _MARKED if module.is_mine(source)), None)
