@@ -19,13 +19,14 @@ from pipeline.parse.encoding.decode import Decoded, declared_in_markup, decode
 from pipeline.parse.formats.html import write_html
 from pipeline.parse.formats.ics import write_cards
 from pipeline.parse.formats.msg import write_body
-from pipeline.parse.mail.alternatives import difference
+from pipeline.parse.mail.alternatives import Difference, difference
 from pipeline.parse.mail.header import decode_text, header_text, is_entity, read_header
 from pipeline.parse.mail.layout import PICTURES, SHOWN, MailLayout, file_name
 from pipeline.parse.mail.parts import Part, read_parts
 from pipeline.parse.mail.plain import ARMOUR, LOCKED, Plain, give, take_apart, unflow
 from pipeline.parse.mail.shown import CARDS, ENVELOPES, MARKUP, by_what_is_shown, called, is_text, may_be_envelope, root
 from pipeline.parse.mail.signed import signed_content
+from pipeline.parse.office.binary.mapi import Body
 from pipeline.parse.office.binary.tnef import TNEF, read_tnef
 from pipeline.parse.unpack.names import from_title, left_out
 from pipeline.parse.writer import TextWriter, one_line
@@ -98,6 +99,7 @@ class _Reading:
         self._members = source.members
         self._layout = MailLayout(self.writer)
         self._bodies: list[str] = []  # the texts that were read
+        self._first = 0  # of them, of the present message
         self._shown: set[str] = set()  # the Content-IDs that texts refer to
         self._envelopes = 0
 
@@ -118,7 +120,9 @@ class _Reading:
         items = list(message.header.raw_items())
         fields = [(name, value) for name in SHOWN for key, value in items if key.lower() == name.lower()]
         self._layout.head(title, [(name, header_text(value)) for name, value in fields])
+        outer, self._first = self._first, len(self._bodies)
         self._part(message, place)
+        self._first = outer
 
     def _part(self, part: Part, place: _Place) -> None:
         if part.kind == "multipart/encrypted":
@@ -182,8 +186,9 @@ class _Reading:
         if part.kind == "multipart/alternative":
             self._alternatives(part, place)
         elif part.kind == "multipart/signed":
-            self._part(part.parts[0], place)
             self.signed = True
+            for one in (part.parts[0], *part.parts[2:]):  # the second is the signature
+                self._part(one, place)
         elif part.kind == "multipart/related":
             shows = root(part)
             self._part(shows, place)
@@ -202,7 +207,9 @@ class _Reading:
         done, text = list[Part](), ""
         while shown and not text.strip():
             done.append(shown.pop())
-            text = self._tried(done[-1], place, others=bool(shown))
+            before = len(self._bodies)
+            self._part(done[-1], place)
+            text = "\n\n".join(self._bodies[before:])
         numbers = {one.number for one in done}
         for one in part.parts:
             if one.number not in numbers:
@@ -213,27 +220,14 @@ class _Reading:
                     self.writer.review(f"its {called(one)}, which mail programs show, shows no text")
             self._compare(done[-1], text, shown)
 
-    def _tried(self, part: Part, place: _Place, *, others: bool) -> str:
-        """Read an alternative, and return its text. One that is damaged has none, if there are `others`."""
-        before = len(self._bodies)
-        try:
-            self._part(part, place)
-        except DocumentError as error:
-            if error.failure is not Failure.CORRUPT or not others:
-                raise
-            self.writer.review(f"its {called(part)}, which mail programs show, cannot be read: {error.reason}")
-        return "\n\n".join(self._bodies[before:])
-
     def _compare(self, best: Part, text: str, others: list[Part]) -> None:
         if len(others) > _COMPARED:
             self.writer.review(f"only {_COMPARED} of its {len(others):,} other alternatives were compared")
         for other in others[:_COMPARED]:
             names = called(best), called(other)
             unread = self._text_of(other, TextWriter.aside)
-            found = difference(text, unread, names, lambda: self._text_of(best, TextWriter.unseen))
-            self.notes += found.notes if unread.strip() else ()
-            if found.review:
-                self.writer.review(found.review)
+            if unread.strip():
+                self._tell(difference(text, unread, names, lambda: self._text_of(best, TextWriter.unseen)))
 
     def _text_of(self, part: Part, inner: Callable[[TextWriter], TextWriter]) -> str:
         """The text of an alternative, without the files in it."""
@@ -253,29 +247,37 @@ class _Reading:
         """Read what Outlook packed into one part: its body where the mail has none, and its files."""
         try:
             item = read_tnef(part.whole)
+            if place.read:
+                self._packed_body(item.body, place)
         except DocumentError as error:
+            if error.failure is not Failure.CORRUPT:
+                raise
             self.writer.review(f"its {TNEF} cannot be read: {error.reason}")
             self._attachment(part, place)
             return
-        if place.read:
-            self._layout.enter(place.title)
-            texts, before = [one for one in self._bodies if one.strip()], self.writer.length
-            inner = self.writer.aside() if texts else self.writer
-            self.notes += write_body(inner, item.body, self._members, place.folder)
-            self.writer.gap()
-            if texts and (text := inner.finish()[0]).strip():
-                found = difference("\n\n".join(texts), text, ("text", TNEF))
-                self.notes += found.notes
-                if found.review:
-                    self.writer.review(found.review)
-            elif not texts:
-                self._took(self.writer.since(before))
         if item.damage:
             self.writer.review(item.damage)
         for name, content in item.files:
             self.found = True
             self._layout.attachment(place.title, name)
             self._members.add(place.folder + file_name(name), [content])
+
+    def _packed_body(self, body: Body, place: _Place) -> None:
+        """Write the body, or compare it with the texts of the message where there are any."""
+        self._layout.enter(place.title)
+        texts, before = "\n\n".join(self._bodies[self._first :]), self.writer.length
+        inner = self.writer.aside() if texts.strip() else self.writer
+        self.notes += write_body(inner, body, self._members, place.folder)
+        self.writer.gap()
+        if inner is self.writer:
+            self._took(self.writer.since(before))
+        elif (text := inner.finish()[0]).strip():
+            self._tell(difference(texts, text, ("text", TNEF)))
+
+    def _tell(self, found: Difference) -> None:
+        self.notes += found.notes
+        if found.review:
+            self.writer.review(found.review)
 
     def _attachment(self, part: Part, place: _Place) -> None:
         if self._is_decoration(part, place):
@@ -321,20 +323,28 @@ class _Reading:
             return
         self._layout.enter(place.title)
         before = self.writer.length
-        if part.kind in CARDS:
-            decoded, notes = write_cards(self.writer, self._members, data, part.header.get_content_charset())
-        else:
-            decoded, notes = _decoded(part, data)
-            self._write(part, decoded.text, place)
-        self.decoded = self.decoded or decoded
+        try:
+            notes = self._write(part, data, place)
+        except DocumentError as error:
+            if error.failure is not Failure.CORRUPT:
+                raise
+            self.writer.review(f"its {called(part)} cannot be read: {error.reason}")
+            self._attachment(part, place)
+            return
         self.notes += notes
         self.writer.gap()
         self._took(self.writer.since(before))
 
-    def _write(self, part: Part, text: str, place: _Place) -> None:
+    def _write(self, part: Part, data: bytes, place: _Place) -> list[str]:
+        if part.kind in CARDS:
+            decoded, notes = write_cards(self.writer, self._members, data, part.header.get_content_charset())
+            self.decoded = self.decoded or decoded
+            return notes
+        decoded, notes = _decoded(part, data)
+        self.decoded, text = self.decoded or decoded, decoded.text
         if part.kind in MARKUP and ARMOUR not in text:
             write_html(self.writer, text, titled=False)
-            return
+            return notes
         if part.kind in MARKUP:
             inner = self.writer.inner()
             write_html(inner, text, titled=False)
@@ -342,6 +352,7 @@ class _Reading:
         plain = take_apart(text)
         self._cut(plain, place)
         self.writer.line(_text_in(part, plain))
+        return notes
 
     def _took(self, text: str) -> None:
         self._bodies.append(text)

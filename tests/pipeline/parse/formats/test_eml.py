@@ -248,6 +248,8 @@ def test_signatures_are_no_documents(parse_members) -> None:
     parsed, found = parse_members(HEAD + signed)
     assert (found, parsed.notes) == ({}, ("its signature was not checked",))
     assert parsed.text.endswith("the text")
+    more = signed.replace(b"--s--\n", b"--s\n\nwhat a list adds\n--s--\n")
+    assert parse_members(HEAD + more)[0].text.endswith("the text\n\nwhat a list adds")
 
 
 def der(tag: int, *contents: bytes) -> bytes:

@@ -109,6 +109,22 @@ def test_beside_the_text_of_a_mail_it_is_compared(parse) -> None:
     )
 
 
+def test_in_a_message_within_it_is_read_beside_the_text_around(parse) -> None:
+    inner = b"Content-Type: message/rfc822\n\n" + mail(b" ", OLD)
+    outer = HEAD + b"Content-Type: multipart/mixed; boundary=o\n\n--o\n\nsee below\n--o\n" + inner + b"\n--o--\n"
+    parsed = parse(outer)
+    assert parsed.text.index("see below") < parsed.text.index("Forwarded message:") < parsed.text.index("Grüße, 5 €")
+    assert parsed.unsure == ()
+
+
+def test_a_body_that_is_damaged_leaves_the_mail(parse_members) -> None:
+    data = tnef(properties(0x9003, prop(0x1009, b"no compressed RTF")))
+    parsed, members = parse_members(mail(b"hello", data))
+    assert parsed.text.endswith("hello\n\nAttachment: winmail.dat")
+    assert members == {"winmail.dat": data}
+    assert "the compressed RTF of the message is damaged" in parsed.unsure[0]
+
+
 def test_a_damaged_one(fail, parse_members) -> None:
     for end in (3, 7, 12, 60, len(OLD) - 1):
         error = fail(OLD[:end], "winmail.dat") if end > 3 else None

@@ -261,11 +261,12 @@ def test_every_other_alternative_is_compared_up_to_a_number(parse) -> None:
     assert parsed.unsure == ("only 5 of its 1,999 other alternatives were compared",)
 
 
-def test_html_that_is_damaged_leaves_the_plain_text(parse) -> None:
+def test_html_that_is_damaged_leaves_the_plain_text(parse_members) -> None:
     deep = "<div>" * 100_000 + "deep"
-    parsed = parse(mail(deep, "Pay 9 EUR to Ann.\n"))
-    assert "Pay 9 EUR to Ann." in parsed.text
-    assert parsed.unsure[0].startswith("its HTML, which mail programs show, cannot be read: ")
+    parsed, members = parse_members(mail(deep, "Pay 9 EUR to Ann.\n"))
+    assert parsed.text.endswith("\n\nAttachment: without a name (text/html)\n\nPay 9 EUR to Ann.")
+    assert members == {"part-3.html": deep.encode() + b"\n"}
+    assert parsed.unsure[0].startswith("its HTML cannot be read: ")
 
 
 def test_invitations_are_read_beside_the_text(parse) -> None:
