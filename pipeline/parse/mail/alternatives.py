@@ -5,20 +5,24 @@ nothing. What matters is a number, or a paragraph of other words, that stands on
 """
 
 import html
+import operator
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property, reduce
 
 from pipeline.parse.look.raised import marked
 from pipeline.parse.writer import clean
 
 _MOST = 1 << 20  # characters of a text that are compared
 _ADDRESS = re.compile(
-    r"<\s*(?:https?|ftp|mailto|tel|cid|file):[^<>]{0,4000}>|(?:https?://|www\.|ftp://|mailto:|tel:|cid:)\S+|[\w.+-]+@[\w.-]+",
+    r"<\s*(?:https?|ftp|mailto|tel|cid|file):[^<>]{0,4000}>|(?:https?://|www\.|ftp://|mailto:|tel:|cid:)\S+",
     re.IGNORECASE,
 )
+_OF_ADDRESS = ("://", "www.", "WWW.", "mailto:", "tel:", "cid:")  # one of which it has
+_MAILBOX = re.compile(r"[\w.+-]+@[\w.-]+")
 _PICTURE = re.compile(r"\[(?:image|inline image|cid|bild|grafik)\b[^\]\n]{0,200}\]|\[\d{1,3}\]", re.IGNORECASE)
 _QUOTES = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _LIST_MARK = re.compile(r"^[ \t*|-]*\(?(\d{1,3})[.)](?=\s)", re.MULTILINE)
@@ -29,6 +33,7 @@ _ABOUT_HTML = re.compile(
     r"|nicht (?:richtig |korrekt )?(?:angezeigt|dargestellt)",
     re.IGNORECASE,
 )
+_MARKS = str.maketrans("", "", ".,'")  # of thousands, and of dates
 _RULE = re.compile(r"\{[^{}]{0,2000}\}")  # of a style sheet
 _STUB, _LABEL = 400, 150  # characters of a paragraph about HTML, of one about an address
 _NUMBER = r"\d+(?:[.,:']\d+)*"
@@ -36,14 +41,19 @@ _RUN = re.compile(rf"{_NUMBER}(?:\s{_NUMBER})*")
 _DECIMAL = re.compile(r"(\d[\d.,']*?)[.,](\d\d?)")
 _GROUPED = re.compile(r"\d{1,3}(?: \d{3})+(?:[.,]\d\d?)?")
 _RAISED = re.compile(rf"({_NUMBER})[\^_](\d+)")
-_WORD = re.compile("[^\\W\\d_]{3,}|[\u3040-\u9fff\uac00-\ud7af]{1,2}")
+_WORD = re.compile("[^\\W\\d_]{2,}(?:'t)?|[\u3040-\u9fff\uac00-\ud7af]")
 _NO_LETTER = re.compile(r"[\W\d_]+")
 _NO_DIGIT = re.compile(r"\D+")
 _NO_SPACE = re.compile(r"\s")
+_SPACELESS = "\u3040"  # before all letters of the scripts that have no spaces
+_SHORT_WORD = 2  # letters of a word that is not looked for
 _LONG_WORD, _LONG_NUMBER = 5, 6  # from which on one is also found across spaces
 _LOOKED_FOR = 200  # words and numbers that are looked for across spaces
 _OTHER_LETTERS, _OTHER_SHARE = 12, 0.4  # of a paragraph that says something else
-_NEGATION = re.compile(r"\b(?:not|no|never|nicht|keine?|niemals|nie|pas|jamais|non|nunca|geen|niet)\b|n't\b")
+_NEGATIONS = {
+    "not", "no", "never", "nicht", "kein", "keine", "keinen", "niemals", "nie", "pas", "jamais", "non", "nunca", "geen",
+    "niet",
+}  # fmt: skip
 _NAMED = 5
 
 
@@ -59,22 +69,22 @@ def difference(read: str, other: str, names: tuple[str, str], unseen: Callable[[
     """Compare the text that is read with another one; `names` are what each is called ("HTML", "plain text"). What
     stands in `unseen`, which is the read one with all that is hidden in it, is no news of the other."""
     notes = [f"compared with its {names[1]}: {_MOST:,} characters"] if max(len(read), len(other)) > _MOST else []
-    read, other = _prepared(read), _prepared(other)
-    known = _Known(read)
-    numbers, words = _missing(other, known)
-    more = _more_often(other, known)
+    shown, unread = _Text(_prepared(read)), _Text(_prepared(other))
+    known = [shown]
+    numbers, words, more = _missing(unread, known)
     if numbers or words or more:
-        known = _Known(read, _prepared(unseen()))
-        numbers, words = _missing(other, known)
-        more = _more_often(other, known)
-    for name, *both in ((names[1], numbers, words), (names[0], *_missing(read, _Known(other)))):
+        known.append(_Text(_prepared(unseen())))
+        numbers, words, more = _missing(unread, known)
+    for name, *both in ((names[1], numbers, words), (names[0], *_missing(shown, [unread])[:2])):
         for what, found in zip(("numbers", "words"), both, strict=True):
             notes += [f"{what} that only its {name} has: {len(found):,} ({_first(found)})"] if found else []
-    paragraphs = list(_paragraphs(other))
-    news = next(filter(None, (_news(one, set(words)) for one in paragraphs)), "") if words else ""
-    said = [*([_first(numbers or more)] if numbers or more else []), *([f'"{news}"'] if news else [])]
-    if not news and (negations := _negations("\n".join(paragraphs)) - _negations(read)):
-        said.append(_first(list(negations)))
+    said = [_first(numbers or more)] if numbers or more else []
+    if news := next(filter(None, (_news(one, set(words)) for one in _paragraphs(unread.text))), "") if words else "":
+        said.append(f'"{news}"')
+    elif _negations(unread.spoken) - _negations(shown.spoken):
+        spoken = [word for paragraph in _paragraphs(unread.text) for word in _words(paragraph)]
+        negations = _negations(spoken) - _negations(shown.spoken)
+        said += [_first(list(negations))] if negations else []
     review = f"its {names[1]}, which is not read, says something else than its {names[0]}: {'; '.join(said)}"
     return Difference(tuple(notes), review if said else "")
 
@@ -103,30 +113,64 @@ def _bare(text: str) -> str:
         counted.add(number)
         return ""
 
-    return _LIST_MARK.sub(without, _PICTURE.sub(" ", _ADDRESS.sub(" ", text)))
+    text = _without_addresses(text)
+    return _LIST_MARK.sub(without, _PICTURE.sub(" ", text) if "[" in text else text)
 
 
-class _Known:
-    """The numbers and words of a text, to look others up."""
+def _without_addresses(text: str) -> str:
+    if any(mark in text for mark in _OF_ADDRESS):
+        text = _ADDRESS.sub(" ", text)
+    return _MAILBOX.sub(" ", text) if "@" in text else text
 
-    def __init__(self, text: str, unseen: str = "") -> None:
-        self.counts = _counts(text) | _counts(unseen)
-        both = f"{text}\n{unseen}"
-        self.numbers = {number for run in _RUN.findall(both) for number in _forms(run)}
-        for whole, sign in _RAISED.findall(both):  # cents, or a note whose number another program glues to it
-            self.numbers |= {f"{_value(whole)}.{sign}", _value(whole + sign)}
-        self.words = set(_WORD.findall(both.casefold()))
-        self._letters = _NO_LETTER.sub("", both.casefold())
-        self._digits = _NO_DIGIT.sub("", both)
 
-    def has_number(self, part: str) -> bool:
-        """Whether a long number stands there across spaces and signs."""
-        digits = _NO_DIGIT.sub("", part)
-        return len(digits) >= _LONG_NUMBER and digits in self._digits
+class _Text:
+    """A text with its numbers and words, to look for those of another in it."""
 
-    def has_word(self, word: str) -> bool:
-        """Whether a word stands there within another or across spaces."""
-        return (len(word) >= _LONG_WORD or word > "\u3040") and word in self._letters
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def bare(self) -> str:
+        """The text without addresses, pictures and the numbers of lists."""
+        return _bare(self.text)
+
+    @cached_property
+    def runs(self) -> list[str]:
+        """The runs of numbers in the bare text."""
+        return _RUN.findall(self.bare)
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How often each number stands in the bare text."""
+        return Counter(_value(part) for run in self.runs for part in run.split())
+
+    @cached_property
+    def numbers(self) -> set[str]:
+        """All numbers, also as other programs write them: groups of thousands as one, raised cents with a point."""
+        raised = _RAISED.findall(self.text) if "^" in self.text or "_" in self.text else ()
+        both = {form for whole, sign in raised for form in (f"{_value(whole)}.{sign}", _value(whole + sign))}
+        runs = self.runs if self.bare == self.text else _RUN.findall(self.text)
+        return both.union(number for run in runs for number in _forms(run))
+
+    @cached_property
+    def spoken(self) -> list[str]:
+        """The words of the bare text in their order, in lower case."""
+        return _words(self.bare)
+
+    @cached_property
+    def words(self) -> set[str]:
+        """All words, in lower case."""
+        return set(self.spoken if self.bare == self.text else _words(self.text))
+
+    @cached_property
+    def letters(self) -> str:
+        """The letters alone, in lower case: a word is also found within another and across spaces."""
+        return _NO_LETTER.sub("", self.text.casefold())
+
+    @cached_property
+    def digits(self) -> str:
+        """The digits alone: a long number is also found across spaces and signs."""
+        return _NO_DIGIT.sub("", self.text)
 
 
 def _forms(run: str) -> Iterator[str]:
@@ -144,40 +188,33 @@ def _value(number: str) -> str:
     if decimal := _DECIMAL.fullmatch(number):
         whole, rest = _NO_DIGIT.sub("", decimal[1]), decimal[2].rstrip("0")
         return f"{whole}.{rest}" if rest else whole
-    return re.sub("[.,']", "", number)
+    return number.translate(_MARKS)
 
 
-def _counts(text: str) -> Counter[str]:
-    """How often each number stands in a text."""
-    return Counter(_value(part) for run in _RUN.findall(_bare(text)) for part in run.split())
-
-
-def _more_often(other: str, known: _Known) -> list[str]:
-    """The numbers that stand more often in the other text than in the known one, if there are more of others in that:
-    then one may stand in the place of another."""
-    counts = _counts(other)
-    return [one for one in counts - known.counts if known.counts[one]] if known.counts - counts else []
-
-
-def _missing(text: str, known: _Known) -> tuple[list[str], list[str]]:
-    """The numbers and words of a text that are not known, each once."""
-    text = _bare(text)
+def _missing(text: _Text, known: list[_Text]) -> tuple[list[str], list[str], list[str]]:
+    """The numbers and the words of a text that stand in none of those known, each once. Then the numbers that stand
+    there more often, if more of others do in those known: one may stand in the place of another."""
     numbers, looked = dict[str, None](), 0
-    for run in _RUN.findall(text):
-        if _value(_NO_SPACE.sub("", run)) in known.numbers:
+    for run in text.runs:
+        if any(_value(_NO_SPACE.sub("", run)) in one.numbers for one in known):
             continue
         for part in run.split():
-            if _value(part) not in known.numbers:
+            if not any(_value(part) in one.numbers for one in known):
                 looked += 1
-                if looked > _LOOKED_FOR or not known.has_number(part):
+                digits = _NO_DIGIT.sub("", part)
+                is_long = len(digits) >= _LONG_NUMBER and looked <= _LOOKED_FOR
+                if not (is_long and any(digits in one.digits for one in known)):
                     numbers[part] = None
     words = dict[str, None]()
-    for word in dict.fromkeys(_WORD.findall(text.casefold())):
-        if word not in known.words:
+    for word in dict.fromkeys(text.spoken):
+        if (len(word) > _SHORT_WORD or word > _SPACELESS) and not any(word in one.words for one in known):
             looked += 1
-            if looked > _LOOKED_FOR or not known.has_word(word):
+            is_long = (len(word) >= _LONG_WORD or word > _SPACELESS) and looked <= _LOOKED_FOR
+            if not (is_long and any(word in one.letters for one in known)):
                 words[word] = None
-    return list(numbers), list(words)
+    counts = reduce(operator.or_, (one.counts for one in known))
+    more = [one for one in text.counts - counts if counts[one]] if counts - text.counts else []
+    return list(numbers), list(words), more
 
 
 def _paragraphs(text: str) -> Iterator[str]:
@@ -186,22 +223,26 @@ def _paragraphs(text: str) -> Iterator[str]:
     for paragraph in re.split(r"\n[ \t]*\n", text):
         bare = _bare(paragraph)
         about_html = len(paragraph) <= _STUB and _ABOUT_HTML.search(paragraph)
-        if not about_html and not (len(bare) <= _LABEL and _ADDRESS.search(paragraph)):
+        if not about_html and not (len(bare) <= _LABEL and _without_addresses(paragraph) != paragraph):
             yield bare
 
 
 def _news(paragraph: str, missing: set[str]) -> str:
     """The beginning of a paragraph much of which are words that the other text lacks; else ""."""
-    found = _WORD.findall(paragraph.casefold())
+    found = _words(paragraph)
     new = _letters(one for one in found if one in missing)
     says = new >= _OTHER_LETTERS and new >= _OTHER_SHARE * _letters(found)
     return " ".join(paragraph.split())[:100] if says else ""
 
 
-def _negations(text: str) -> Counter[str]:
-    return Counter(_NEGATION.findall(text.casefold()))
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _negations(words: list[str]) -> Counter[str]:
+    return Counter(word for word in words if word in _NEGATIONS or word.endswith("n't"))
 
 
 def _letters(words: Iterable[str]) -> int:
     """The number of letters; a sign of a script without spaces counts as two."""
-    return sum(len(word) * (2 if word > "\u3040" else 1) for word in words)
+    return sum(len(word) * (2 if word > _SPACELESS else 1) for word in words)

@@ -290,7 +290,7 @@ def test_a_mail_that_is_an_invitation(parse) -> None:
 
 
 def test_a_mail_with_many_words_that_differ_is_compared_in_time(parse) -> None:
-    words = " ".join(f"w{number:x}q" for number in range(60_000))
+    words = " ".join(f"{number:x}q".translate(str.maketrans("0123456789", "ghijklmnop")) for number in range(60_000))
     parsed = parse(mail(f"<p>{words}</p>", words.replace("q", "z")))
     assert parsed.unsure
     assert any(note.startswith("words that only its plain text has: ") for note in parsed.notes)
