@@ -22,7 +22,7 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _OF_ADDRESS = ("://", "www.", "WWW.", "mailto:", "tel:", "cid:")  # one of which it has
-_MAILBOX = re.compile(r"[\w.+-]+@[\w.-]+")
+_MAILBOX = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w.-]+")
 _PICTURE = re.compile(r"\[(?:image|inline image|cid|bild|grafik)\b[^\]\n]{0,200}\]|\[\d{1,3}\]", re.IGNORECASE)
 _QUOTES = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _LIST_MARK = re.compile(r"^[ \t*|-]*\(?(\d{1,3})[.)](?=\s)", re.MULTILINE)
@@ -36,11 +36,11 @@ _ABOUT_HTML = re.compile(
 _MARKS = str.maketrans("", "", ".,'")  # of thousands, and of dates
 _RULE = re.compile(r"\{[^{}]{0,2000}\}")  # of a style sheet
 _STUB, _LABEL = 400, 150  # characters of a paragraph about HTML, of one about an address
-_NUMBER = r"\d+(?:[.,:']\d+)*"
+_NUMBER = r"\d++(?:[.,:']\d++)*+"
 _RUN = re.compile(rf"{_NUMBER}(?:\s{_NUMBER})*")
 _DECIMAL = re.compile(r"(\d[\d.,']*?)[.,](\d\d?)")
 _GROUPED = re.compile(r"\d{1,3}(?: \d{3})+(?:[.,]\d\d?)?")
-_RAISED = re.compile(rf"({_NUMBER})[\^_](\d+)")
+_RAISED = re.compile(rf"(?<![\d.,:'])({_NUMBER})[\^_](\d+)")
 _WORD = re.compile("[^\\W\\d_]{2,}(?:'t)?|[\u3040-\u9fff\uac00-\ud7af]")
 _NO_LETTER = re.compile(r"[\W\d_]+")
 _NO_DIGIT = re.compile(r"\D+")

@@ -13,10 +13,10 @@ from pipeline.errors import Failure
 from pipeline.parse.members import Members
 from pipeline.parse.unpack.names import printable
 
-_ARMOUR = re.compile(r"[> ]*-----(BEGIN|END) PGP ([A-Z ]+?)(?:, PART [\d/]+)?-----\s*")
-_OF_ARMOUR = re.compile(r"[> ]*(?:[A-Za-z0-9+/=]*|(?:Version|Comment|Charset|Hash|MessageID): .*)\s*")
-_HEADER_OF_SIGNED = re.compile(r"[> ]*(?:Hash|Charset|NotDashEscaped|Comment|Version): .*")
-_BEGIN = re.compile(r"begin(-base64)? [0-7]{3,4} (\S.*?)\s*")
+_ARMOUR = re.compile(r"-----(BEGIN|END) PGP ([A-Z ]+?)(?:, PART [\d/]+)?-----")
+_OF_ARMOUR = re.compile(r"[A-Za-z0-9+/=]*|(?:Version|Comment|Charset|Hash|MessageID): .*")
+_HEADER_OF_SIGNED = re.compile(r"(?:Hash|Charset|NotDashEscaped|Comment|Version): .*")
+_BEGIN = re.compile(r"begin(-base64)? [0-7]{3,4} (\S.*)")
 _UU = re.compile(r"[ -`]*")
 _YENC = re.compile(r"=ybegin (?:.*? )?size=\d+(?:.*? name=(.+))?")
 _YEND = "=yend"
@@ -111,9 +111,9 @@ class _Reading:
     def _block(self, at: int) -> int:
         """The line behind what begins at a line and is cut out; that line itself where nothing does."""
         line = self._lines[at]
-        if armour := _ARMOUR.fullmatch(line):
+        if armour := _ARMOUR.fullmatch(_unquoted(line)):
             return self._signed(at) if armour[2] == "SIGNED MESSAGE" else self._armour(at, armour[1], armour[2])
-        if begin := _BEGIN.fullmatch(line):
+        if begin := _BEGIN.fullmatch(line.rstrip()):
             return self._uuencoded(at, begin)
         if (yenc := _YENC.match(line)) and at < self._last[_YEND]:
             self._plain.files.append(File(_name(yenc[1] or "yenc.bin"), reason=UNREAD.format("yEnc")))
@@ -133,9 +133,9 @@ class _Reading:
         """Keep the text that is signed in clear, whose lines may be quoted by "- "; the line of its signature."""
         self._plain.signed = True
         at += 1
-        while at < len(self._lines) and _HEADER_OF_SIGNED.fullmatch(self._lines[at]):
+        while at < len(self._lines) and _HEADER_OF_SIGNED.fullmatch(_unquoted(self._lines[at])):
             at += 1
-        while at < len(self._lines) and not _ARMOUR.fullmatch(self._lines[at]):
+        while at < len(self._lines) and not _ARMOUR.fullmatch(_unquoted(self._lines[at])):
             self._kept.append(self._lines[at].removeprefix("- "))
             at += 1
         return at
@@ -145,9 +145,9 @@ class _Reading:
         if begins != "BEGIN":
             return at
         after = at + 1
-        while after < len(self._lines) and _OF_ARMOUR.fullmatch(self._lines[after]):
+        while after < len(self._lines) and _OF_ARMOUR.fullmatch(_unquoted(self._lines[after])):
             after += 1
-        if after < len(self._lines) and (end := _ARMOUR.fullmatch(self._lines[after])) and end[1] == "END":
+        if after < len(self._lines) and (end := _ARMOUR.fullmatch(_unquoted(self._lines[after]))) and end[1] == "END":
             after += 1
         self._plain.signed |= kind == "SIGNATURE"
         self._plain.locked |= kind == "MESSAGE"
@@ -170,6 +170,10 @@ class _Reading:
             self._plain.damage.append(f"the file {_name(begin[2])} in its text has no end")
         self._plain.files.append(File(_name(begin[2]), b"".join(data)))
         return place + ended
+
+
+def _unquoted(line: str) -> str:
+    return line.lstrip("> ").rstrip()
 
 
 def _name(name: str) -> str:

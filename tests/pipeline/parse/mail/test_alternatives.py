@@ -5,6 +5,8 @@ from email.message import EmailMessage
 
 import pytest
 
+from pipeline.parse.mail.alternatives import difference
+
 INVOICE = """<html><head><title>Mail</title><style>p {color: black}</style></head><body>
 <div style="display:none">Your invoice 4711 of November is here</div>
 <p>Dear Ms <b>Weber</b>,</p>
@@ -287,6 +289,15 @@ def test_a_mail_that_is_an_invitation(parse) -> None:
     data = NESTED.partition("Content-Type")[0] + "Content-Type: text/calendar; method=REQUEST\n\n"
     data += "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Viewing of fl\n at 7\nEND:VEVENT\nEND:VCALENDAR\n"
     assert parse(data.encode()).text.endswith("\n\nSummary: Viewing of flat 7")
+
+
+@pytest.mark.parametrize("piece", ["a", "1", "1.", "1 ", "<http:", "{", "[image ", "- ", "&#", "@a", "1^", "\n "])
+def test_long_lines_of_one_sign_are_compared(piece: str) -> None:
+    """Work that grew with the square of a text would not end here."""
+    text = piece * (400_000 // len(piece))
+    for other in (f"{text}!", f"{text} @ ^ {{}} <", f"no@where {text}"):
+        difference("Pay 5 EUR.", other, ("HTML", "plain text"))
+        difference(other, "Pay 5 EUR.", ("HTML", "plain text"))
 
 
 def test_a_mail_with_many_words_that_differ_is_compared_in_time(parse) -> None:

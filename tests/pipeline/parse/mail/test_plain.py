@@ -152,7 +152,8 @@ def test_a_key_is_left_out_and_counted(parse) -> None:
      "-----BEGIN PGP MESSAGE-----\n", "-----BEGIN PGP SIGNED MESSAGE-----\n", "> > >a \n"],
 )  # fmt: skip
 def test_the_same_line_a_hundred_thousand_times(line: str) -> None:
-    """Work that grew with the square of the lines would not end here."""
+    """Work that grew with the square of the lines, or of a line, would not end here."""
     plain = take_apart(line * 100_000)
     assert len(plain.text) <= len(line) * 100_000
     assert len(unflow(line * 100_000, joined=True)) <= len(line) * 100_000
+    assert len(take_apart(f"{line}{' ' * 400_000}!\n{line.rstrip()}{' ' * 400_000}!\n").text) > 400_000
