@@ -14,6 +14,7 @@ from pipeline.parse.contract import Source, finish
 from pipeline.parse.encoding.decode import Decoded, decode
 from pipeline.parse.formats.html import write_html
 from pipeline.parse.mail.alternatives import difference
+from pipeline.parse.mail.header import decode_text
 from pipeline.parse.members import Members
 from pipeline.parse.unpack.names import left_out, printable
 from pipeline.parse.writer import TextWriter
@@ -116,7 +117,9 @@ def _field(line: bytes, encoding: str) -> _Field:
     value, parameters = found[3].encode("latin-1"), _parameters(found[2])
     if _QUOTED.search(found[2].encode("latin-1")):
         value = binascii.a2b_qp(value)
-    return _Field(found[1].upper(), parameters, _text(value, parameters.get("CHARSET") or encoding))
+    declared = parameters.get("CHARSET")
+    text = decode_text(value, declared)[0].text if declared and value else value.decode(encoding, "replace")
+    return _Field(found[1].upper(), parameters, text)
 
 
 def _parameters(text: str) -> dict[str, str]:
@@ -125,13 +128,6 @@ def _parameters(text: str) -> dict[str, str]:
         name, value = (name.upper(), value.replace('"', "")) if value else ("TYPE", name)
         found[name] = f"{found[name]},{value}" if name in found else value
     return found
-
-
-def _text(data: bytes, encoding: str) -> str:
-    try:
-        return data.decode(encoding)
-    except (UnicodeError, LookupError):
-        return decode(data, encoding).text if data else ""
 
 
 class _Reading:

@@ -75,7 +75,9 @@ def decode_text(data: bytes, declared: str | None) -> tuple[Decoded, list[str]]:
 
 
 def read_header(data: bytes) -> "Message[str, str]":
-    """The fields of a header; bytes that are not ASCII are read line by line, each in its mailer's encoding."""
+    """The fields of a header without zero bytes, at which the library stumbles; bytes that are not ASCII are read line
+    by line, each in its mailer's encoding."""
+    data = data.replace(b"\0", b"")
     text = data.decode() if data.isascii() else "".join(map(_line, data.splitlines(keepends=True)))
     return email.parser.HeaderParser(policy=email.policy.compat32).parsestr(text)
 

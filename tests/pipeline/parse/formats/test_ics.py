@@ -49,6 +49,8 @@ def test_an_invitation(parse) -> None:
         ("DTSTART:soon", "Start: soon"),
         ("RRULE:FREQ=WEEKLY;COUNT=4", "Repeats: FREQ=WEEKLY;COUNT=4"),
         ("LAST-SEEN:x", "Last seen: x"),
+        ("SUMMARY;CHARSET=\0x:Gr\u00fc\u00dfe", "Summary: Grüße"),
+        ("SUMMARY;CHARSET=zlib:x", "Summary: x"),
         ("STATUS:CANCELLED", "Status: CANCELLED"),
         ('LOCATION;ALTREP="cid:a:b;c":Room 7: left', "Location: Room 7: left"),
         ("ATTACH:https://example.org/a.pdf", "Attach: https://example.org/a.pdf"),

@@ -93,5 +93,10 @@ def test_a_part_of_a_message_is_for_a_person(parse) -> None:
     assert parsed.unsure == ("it holds only part 2 of 2 of a message",)
 
 
+def test_zero_bytes_in_a_field_break_nothing(parse) -> None:
+    for field in (b"text/plain; format*=\0''x; charset*=\0''y", b"text/plain; name*=u\0'\0'x"):
+        assert parse(HEAD + b"X-Pad: " + b"x" * 100 + b"\nContent-Type: " + field + b"\n\nHello\n").text
+
+
 def test_fields_without_an_end_are_no_mail(parse) -> None:
     assert parse(b"X-A: b\n c\n" * 200_000, "x.eml").media_type == "text/plain"
