@@ -200,7 +200,7 @@ def _uu(data: bytes) -> Iterator[bytes]:
     for line in lines:
         if line.startswith(b"begin "):
             break
-    for line in lines:
+    for line in filter(None, lines):
         if line.strip() == b"end":
             return
         try:

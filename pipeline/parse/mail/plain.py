@@ -181,13 +181,14 @@ def _name(name: str) -> str:
 
 
 def _of_uu(line: str) -> bytes | None:
-    """The bytes of a line: a character for their number, then four for each three; spaces at its end may be lost."""
+    """The bytes of a line: a character for their number, then four for each three; spaces at its end may be lost. None
+    for a line that is none."""
     count = (ord(line[0]) - 32) & 63 if line else 0
     whole = line[: 1 + (count + 2) // 3 * 4]
     if len(line) > len(whole) + 2 or not _UU.fullmatch(whole):
-        return b"" if not line else None
+        return None
     try:
-        return binascii.a2b_uu(whole)
+        return binascii.a2b_uu(whole) if whole else b""
     except binascii.Error:
         return None
 

@@ -148,7 +148,7 @@ def test_encodings_of_attachments(parse_members, encoding: str) -> None:
     coded = {
         "base64": base64.encodebytes(data),
         "quoted-printable": binascii.b2a_qp(data, istext=False),
-        "x-uuencode": b"begin 644 x.bin\n" + lines + b"`\nend\n",
+        "x-uuencode": b"begin 644 x.bin\n" + lines + b"`\n\nend\n",
         "binary": data,
     }[encoding]
     head = f"Content-Type: application/pdf; name=x.pdf\nContent-Transfer-Encoding: {encoding}\n\n".encode()

@@ -77,9 +77,10 @@ def test_a_file_in_base64_between_the_lines(parse_members) -> None:
 
 def test_a_file_that_has_no_end_is_for_a_person(parse_members) -> None:
     block = uu(b"x" * 90).removesuffix("`\nend")
-    parsed, members = parse_members(f"{HEAD}\nsee\n{block}Regards, Bo\n".encode())
-    assert members == {"note.txt": b"x" * 90}
-    assert parsed.text.endswith("see\nRegards, Bo")
+    for end in ("Regards, Bo\n", "", "\n\nRegards, Bo"):
+        parsed, members = parse_members(f"{HEAD}\nsee\n{block}{end}".encode())
+        assert members == {"note.txt": b"x" * 90}
+        assert parsed.text.endswith(f"see\n{end.strip()}".strip())
     assert parsed.unsure == ("the file note.txt in its text has no end",)
 
 
