@@ -159,6 +159,16 @@ class TextWriter:
         """A writer for what is looked at only: what is hidden is left out of it and counted nowhere."""
         return TextWriter(self._limit, HiddenText(drop=True))
 
+    def since(self, length: int) -> str:
+        """The text written since the writer had this length."""
+        at, parts = self.length, list[str]()
+        for part in reversed(self._parts):
+            if at <= length:
+                break
+            at -= len(part)
+            parts.append(part)
+        return "".join(reversed(parts))
+
     def finish(self) -> tuple[str, tuple[int, ...]]:
         """The text and the offset of each page; pages without text at the end begin where the text ends."""
         self._open()
