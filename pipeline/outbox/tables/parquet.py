@@ -7,7 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.outbox.tables.base import Column, Kind, Line
+from pipeline.outbox.tables.base import Cell, Column, Kind, Line
+from pipeline.text.visible import storable
 
 _AT_ONCE = 10_000
 _DIGITS = 38  # of decimal128
@@ -28,11 +29,16 @@ def write(path: Path, columns: Sequence[Column], lines: Iterable[Line]) -> int:
     with path.open("wb") as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
         while some := list(islice(left, _AT_ONCE)):
             cells = [
-                pa.array([line[at] for line in some], field.type, from_pandas=False) for at, field in enumerate(schema)
+                pa.array([_plain(line[at]) for line in some], field.type, from_pandas=False)
+                for at, field in enumerate(schema)
             ]
             writer.write_table(pa.Table.from_arrays(cells, schema=schema))
             count += len(some)
     return count
+
+
+def _plain(cell: Cell) -> Cell:
+    return storable(cell) if isinstance(cell, str) else cell
 
 
 def _type(column: Column) -> pa.DataType:

@@ -13,6 +13,7 @@ from pipeline.outbox.tables.flat import Survey
 from pipeline.paths.names import archive_name, failed_apart, failed_name
 from pipeline.plan import Site
 from pipeline.states import State
+from pipeline.text.visible import shown
 
 Row = Mapping[str, Any]
 
@@ -49,9 +50,19 @@ def original_of(root: Path, row: Row) -> Path | None:
     """The bytes of a row's document in archive/, or of a failed one in failed/; None where they are gone."""
     job, path, sha256 = row["job"], row["path"], row["document"]
     if row["state"] == State.FAILED:
-        named = (root / "failed" / job / name for name in (failed_name(path), failed_apart(path, sha256)))
-        return next((file for file in named if file.is_file()), None)
+        named = (_named(root / "failed" / job, name) for name in (failed_apart(path, sha256), failed_name(path)))
+        return next((file for file in named if file and file.is_file()), None)
     folder = archive_folder(root, job, str(sha256)) / "bytes"
     if (named_so := folder / archive_name(path)).is_file():
         return named_so
     return next((file for file in sorted(folder.glob("*")) if file.is_file()), None) if folder.is_dir() else None
+
+
+def _named(folder: Path, path: str) -> Path | None:
+    """The file at a path that is written as people read it, where names may have bytes that are no UTF-8."""
+    for part in path.split("/"):
+        if not (folder / part).exists():
+            there = folder.iterdir() if "\\" in part and folder.is_dir() else ()
+            part = next((each.name for each in there if shown(each.name) == part), part)
+        folder /= part
+    return folder if folder.exists() else None

@@ -4,6 +4,7 @@ Texts are written as texts, whatever they begin with: nothing that a document sa
 are written by us alone, to files beside the table.
 """
 
+import os
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -14,6 +15,7 @@ from urllib.parse import quote
 import xlsxwriter
 
 from pipeline.outbox.tables.base import Cell, Column, Kind, Line, TableRefusedError
+from pipeline.text.visible import storable
 
 _MOST_LINES = 1_048_575  # of a sheet, below its head
 _MOST_CHARACTERS = 32_767  # of a cell
@@ -80,12 +82,13 @@ def _write(sheet: Any, row: int, at: int, column: Column, cell: Cell, look: Any)
             sheet.write_number(row, at, float(cell), look)
         case int() | float():
             sheet.write_number(row, at, cell, look)
-        case str() if column.kind is Kind.LINK and len(target := f"external:{quote(cell)}") <= _MOST_LINK:
-            sheet.write_url(row, at, target, look, cell[:255])
+        case str() if column.kind is Kind.LINK and len(target := f"external:{quote(os.fsencode(cell))}") <= _MOST_LINK:
+            sheet.write_url(row, at, target, look, storable(cell)[:255])
         case _:
             sheet.write_string(row, at, _shortened(format(cell, "f") if isinstance(cell, Decimal) else str(cell)))
 
 
 def _shortened(text: str) -> str:
     """The text as a cell can have it."""
+    text = storable(text)
     return text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 1] + "…"
