@@ -22,7 +22,7 @@ from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, print_json_array, print_table, say, shortened
 from jobs.errors import ConfigError, Problem
 from jobs.load import did_you_mean, shown
-from jobs.plan import digest_today, make_site
+from jobs.plan import digest_today, make_site, task_today
 from jobs.record import record
 from jobs.visible import visible
 from jobs.workspace import Workspace, load_job_of, open_workspace
@@ -179,15 +179,20 @@ def _write(asked: Asked, out: Path, as_json: bool) -> None:
     def rows() -> Iterator[dict[str, Any]]:
         return (row for row in asked.rows() if row["state"] != "duplicate" or "duplicate" in asked.states)
 
+    task, told = None, ""
     try:
-        count = pipeline.write_table(site, rows, out)
+        task = task_today(load_job_of(asked.workspace, asked.workspace.jobs / f"{asked.job}.yaml"))
+    except (ConfigError, OSError):
+        told = f"; jobs/{asked.job}.yaml cannot be read, so its columns are those of the settings that made the rows"
+    try:
+        count = pipeline.write_table(site, rows, out, task)
     except (pipeline.TableRefusedError, OSError) as error:
         told = f"cannot be written: {error.strerror}" if isinstance(error, OSError) else str(error)
         raise ConfigError(Problem(str(out), told)) from error
     if as_json:
         print_json({"file": out, "rows": count})
     else:
-        say(f"{counted(count, 'document')} of {asked.job} in {out}")
+        say(f"{counted(count, 'document')} of {asked.job} in {out}{told}")
 
 
 def _why_none(workspace: Workspace, job: str | None) -> str:

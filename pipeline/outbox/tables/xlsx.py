@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import xlsxwriter
 
-from pipeline.outbox.tables.base import Cell, Column, Kind, Line, TableRefusedError
+from pipeline.outbox.tables.base import SCALE, Cell, Column, Kind, Line, TableRefusedError
 from pipeline.text.visible import storable
 
 _MOST_LINES = 1_048_575  # of a sheet, below its head
@@ -32,6 +32,7 @@ def write(path: Path, columns: Sequence[Column], lines: Iterable[Line]) -> int:
     book = xlsxwriter.Workbook(str(path), _OPTIONS)
     sheet, count = book.add_worksheet("answers"), 0
     bold, formats = book.add_format({"bold": True}), [_format(book, column) for column in columns]
+    decimals = [book.add_format({"num_format": f"{0:.{scale}f}"}) for scale in range(SCALE + 1)]
     for at, column in enumerate(columns):
         sheet.set_column(at, at, _WIDTHS.get(column.kind, 14))
         sheet.write_string(0, at, column.name[:_MOST_CHARACTERS], bold)
@@ -41,7 +42,8 @@ def write(path: Path, columns: Sequence[Column], lines: Iterable[Line]) -> int:
             if count > _MOST_LINES:
                 raise TableRefusedError(f"a sheet has at most {_MOST_LINES:,} rows: write CSV or Parquet")
             for at, (column, cell) in enumerate(zip(columns, line, strict=True)):
-                _write(sheet, count, at, column, cell, formats[at])
+                look = decimals[-int(cell.as_tuple().exponent)] if isinstance(cell, Decimal) else formats[at]
+                _write(sheet, count, at, column, cell, look)
         sheet.autofilter(0, 0, count, max(len(columns) - 1, 0))
     finally:
         _close(book)
@@ -58,8 +60,6 @@ def _close(book: Any) -> None:
 
 def _format(book: Any, column: Column) -> Any:
     match column.kind:
-        case Kind.DECIMAL:
-            return book.add_format({"num_format": "0." + "0" * column.scale if column.scale else "0"})
         case Kind.DATE:
             return book.add_format({"num_format": "yyyy-mm-dd"})
         case Kind.MOMENT:
