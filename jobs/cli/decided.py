@@ -52,7 +52,7 @@ def decide(
         say(f"{action}, and signed; it waits for the run that holds the log, which takes it up with its next part")
     else:
         say(f"{action} by entry {outcome.n}, which takes the place of entry {row}")
-        changed = answer.get("fields", ()) if answer and outcome.n else ()
-        for each in (pipeline.row_of(site, outcome.n).get("fields") or ()) if changed else ():
+        changed = answer.get("fields", ()) if answer else ()
+        for each in (pipeline.row_of(site, outcome.n).get("fields") or ()) if changed and outcome.n else ():
             if each["name"] in changed and each["value"] and each["note"]:
                 say(f"{each['name']}: {one_line(each['value'])} ({each['note']})")
