@@ -113,6 +113,7 @@ def _plan(workspace: Workspace, job: LoadedJob, task: pipeline.Task) -> pipeline
         part_seconds=config.output.part_minutes * 60,
         retention=_retention(config.retention),
         quality=_quality(workspace, config),
+        versions=config.versions,
         private=config.private,
         silence=silence(),
         cluster=cluster_of(workspace.root, workspace.site.cluster, None),

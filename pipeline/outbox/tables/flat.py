@@ -29,7 +29,7 @@ _FIRST = (Column("document", Kind.TEXT), Column("state", Kind.TEXT), Column("rea
 _LAST = (
     Column("evidence_page", Kind.INTEGER), Column("original", Kind.LINK), Column("notes", Kind.TEXT),
     Column("decided", Kind.TEXT), Column("decided_by", Kind.TEXT), Column("other_settings", Kind.TEXT),
-    Column("other_fields", Kind.TEXT),
+    Column("other_fields", Kind.TEXT), Column("newer_file", Kind.INTEGER),
     Column("language", Kind.TEXT), Column("pages", Kind.INTEGER), Column("size", Kind.INTEGER),
     Column("finished_at", Kind.MOMENT), Column("sha256", Kind.TEXT), Column("entry", Kind.INTEGER),
 )  # fmt: skip
@@ -99,7 +99,15 @@ class Layout:
         left = "; ".join(f"{name}: {value}" for name, some in values.items() for value in some)
         other = "yes" if row.get("other_settings") else None
         cells += [page, original, _BETWEEN.join(row.get("notes") or ()) or None, review.get("action")]
-        cells += [review.get("by"), other, left or None, row.get("language"), row.get("pages"), row.get("size")]
+        cells += [
+            review.get("by"),
+            other,
+            left or None,
+            row.get("newer_file"),
+            row.get("language"),
+            row.get("pages"),
+            row.get("size"),
+        ]
         return [*cells, datetime.fromisoformat(ended) if ended else None, row["document"], row["audit_index"]]
 
 
