@@ -195,6 +195,7 @@ class RunPlan:
     retention: Retention = Retention()
     writing: Writing | None = None  # how a model that writes is used; None: nothing is said of it, or it does not write
     quality: Quality | None = None  # what must have been measured of its answers before they count
+    versions: str = "all"  # "newest": of each path only the newest file is shown
     private: bool = False  # the log holds commitments instead of names and digests of documents
     until: datetime | None = None
     share_until: datetime | None = None

@@ -20,7 +20,7 @@ from pipeline.outbox.placement import place, staged_name, sync
 from pipeline.outbox.provenance import Maker
 from pipeline.outbox.schema import result_sha256, salted, table_schema, to_text
 from pipeline.outbox.space import look_before_part
-from pipeline.paths.names import markdown_name
+from pipeline.paths.names import MARKDOWN, markdown_name
 from pipeline.plan import RunPlan, Site
 from pipeline.records.current import Last, RowKey, answers_copies, replaced
 from pipeline.records.entries import documents_at
@@ -149,7 +149,7 @@ class Committer:
         """The document's Markdown file in staging; None where the job asks for none or there is no answer."""
         if "markdown" not in self.plan.formats or row["state"] not in ANSWERED:
             return None
-        name = f"outbox/{self.plan.job}/markdown/{markdown_name(row['path'])}"
+        name = f"outbox/{self.plan.job}/{MARKDOWN}/{markdown_name(row['path'])}"
         body = format_markdown(row, self.plan.job).encode()
         (self.plan.outbox / ".staging" / staged_name(name)).write_bytes(body)
         return MadeFile(name, hashlib.sha256(body).hexdigest())

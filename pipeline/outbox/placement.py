@@ -19,7 +19,7 @@ import audit
 from pipeline.errors import Failure
 from pipeline.inbox.intake import COPY, staging_of
 from pipeline.paths.beneath import open_beneath, unlink_beneath
-from pipeline.paths.names import REASON, archive_name, archive_place, failed_apart, failed_name
+from pipeline.paths.names import REASON, archive_name, archive_place, failed_apart, failed_name, former_name
 from pipeline.plan import Site
 from pipeline.records.types import Document, Part, Reported
 from pipeline.states import State
@@ -32,7 +32,7 @@ def place(site: Site, part: Part, documents: Sequence[Document]) -> None:
     root = site.root
     staging = root / "outbox" / part.job / ".staging"
     for name in [part.file, *(made.file for entry in documents for made in entry.made_files)]:
-        move(staging / staged_name(name), root / name)
+        _take_place(staging, root, name)
     for entry in documents:
         if entry.is_decided:  # by a person: nothing came in
             continue
@@ -58,11 +58,18 @@ def place(site: Site, part: Part, documents: Sequence[Document]) -> None:
 def move_reports(root: Path, reports: Iterable[Reported]) -> None:
     """Rename committed reports to their names, over those that they take the place of; may be repeated. OSError."""
     folders = set[Path]()
-    for made in (made for report in reports for made in report.made_files):
-        target = root / made.file
-        move(target.parent / ".staging" / staged_name(made.file), target)
-        folders.add(target.parent)
+    for report in reports:
+        folders.add(folder := root / "outbox" / report.job)
+        for made in report.made_files:
+            _take_place(folder / ".staging", root, made.file)
     sync(*folders)
+
+
+def _take_place(staging: Path, root: Path, name: str) -> None:
+    """Rename a staged file to its name; one that an earlier version put elsewhere for the same document goes."""
+    move(staging / staged_name(name), root / name)
+    if (former := former_name(name)) is not None:
+        (root / former).unlink(missing_ok=True)
 
 
 def sync(*folders: Path) -> None:

@@ -110,9 +110,42 @@ class Replaced:
         self.by |= dict.fromkeys(replaced(self._last, row, number, copies) if said is None else said, number)
 
 
+@dataclass
+class Versions:
+    """The rows of one job by the files that they are of: documents at a path. The newest file of a path is the one that
+    came there last, for the first time or, as a `duplicate` row says, again; that an older one is answered again makes
+    it no newer."""
+
+    _files: dict[bytes, int] = field(default_factory=dict)
+    _came: list[tuple[str, int, int, int]] = field(default_factory=list)  # path, first row, last copy, last other
+
+    def add(self, row: Row, number: int) -> int:
+        """Add a row, of entry `number`, in any order; the number of its file."""
+        key = identity("file", row.document or "", row.path)
+        file = self._files.setdefault(key, len(self._files))
+        if file == len(self._came):
+            self._came.append((row.path, number, -1, -1))
+        path, first, again, last = self._came[file]
+        if row.state == State.DUPLICATE:
+            again = max(again, number)
+        else:
+            last = max(last, number)
+        self._came[file] = path, min(first, number), again, last
+        return file
+
+    def newer(self) -> list[int | None]:
+        """Of each file the entry of a row of the newest one at its path; None for the newest itself."""
+        newest: dict[str, tuple[int, int, int]] = {}  # path -> when its newest file came, that file, a row of it
+        for file, (path, first, again, last) in enumerate(self._came):
+            its = (max(first, again), file, last if last >= 0 else again)
+            newest[path] = max(newest.get(path, its), its)
+        return [None if newest[path][1] == file else newest[path][2] for file, (path, *_) in enumerate(self._came)]
+
+
 def identity(kind: str, document: str, path: str) -> bytes:
     """A digest, which costs the same however long the path is. `kind`: "alone" for an answer to a document at its path,
-    "shared" for where the answer to all copies was given, "other" for a failure or a copy, "unread" for a file."""
+    "shared" for where the answer to all copies was given, "other" for a failure or a copy, "unread" for a file; "file"
+    for a document at its path, whatever became of it."""
     return hashlib.blake2b(f"{kind} {document} {path}".encode(), digest_size=24).digest()
 
 

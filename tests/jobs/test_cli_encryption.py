@@ -42,7 +42,7 @@ def test_a_night_in_an_encrypted_workspace(encrypted: Place, cloister: Cloister,
     assert cloister("run", "sort", *at).code == 0
     assert b"landlord" not in contents(place)
     assert b"Total due" not in contents(place)
-    (report,) = (place.root / "outbox" / "sort").glob("report-*.md")
+    (report,) = (place.root / "outbox" / "sort" / "_reports").glob("report-*.md")
     assert "Results are encrypted, and this report is not" in report.read_text()
     assert "lease.txt" not in report.read_text()
     listed = cloister("results", "sort", "--json", *at)

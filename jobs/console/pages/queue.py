@@ -19,7 +19,7 @@ from jobs.console.render import render
 from jobs.console.rights import Right
 
 _SEVERAL: Final = {"job": "jobs", "state": "states", "label": "labels", "failure": "failures"}
-_ONE: Final = ("folder", "night", "text", "review", "settings")
+_ONE: Final = ("folder", "night", "text", "review", "settings", "versions")
 _LIMIT: Final = 50
 _MOST_CHOICES: Final = 300
 _LONGEST: Final = 200
@@ -107,8 +107,14 @@ def asked_of(query: QueryParams) -> Asked:
     sort = query.get("sort") or "score"
     if sort not in SORTS:
         raise RefusedError(404, "There is no such order of documents.")
-    if named["settings"] not in (None, "current") or named["review"] not in (None, *REVIEWS):
+    versions = named["versions"]
+    if (
+        named["settings"] not in (None, "current")
+        or named["review"] not in (None, *REVIEWS)
+        or (versions not in (None, "newest", "all"))
+    ):
         raise RefusedError(404, "There is no such filter of documents.")
+    named["versions"] = None if versions == "all" else versions or "rule"
     return Asked(pipeline.Filter(**named), sort, (*known, *([("sort", sort)] if sort != "score" else [])))
 
 
@@ -132,7 +138,9 @@ def _queue(visit: Visit) -> Response:
 def _listed(visit: Visit, asked: Asked, private: frozenset[str]) -> Listed:
     with visit.house.indexes.queue() as queue:
         found, choices = asked.filter, _choices(queue, asked.filter, private)
-        if private and (found.text or found.folder or found.labels):  # these would tell what stands in them
+        if private and (
+            found.text or found.folder or found.labels or found.versions == "newest"
+        ):  # these would tell what stands in them
             public = tuple(job for job in found.jobs or choices.jobs if job not in private)
             found = replace(found, jobs=public or ("",))
         try:
