@@ -33,11 +33,12 @@ _SCHEMA = (
     "CREATE TABLE told (entry INTEGER PRIMARY KEY, time TEXT, reason TEXT, answer TEXT, text TEXT NOT NULL)",
     "CREATE TABLE part (id INTEGER PRIMARY KEY, file TEXT NOT NULL UNIQUE, read INTEGER NOT NULL)",
     "CREATE TABLE newest (job INTEGER PRIMARY KEY, settings INTEGER NOT NULL)",
+    "CREATE TABLE private (job INTEGER PRIMARY KEY)",
     "CREATE TABLE last (key BLOB PRIMARY KEY, value) WITHOUT ROWID",
     "CREATE TABLE run (run TEXT PRIMARY KEY, job TEXT, night TEXT, first INTEGER, told TEXT) WITHOUT ROWID",
     f"CREATE TABLE tally ({', '.join(FACTS)}, n INTEGER NOT NULL, PRIMARY KEY ({', '.join(FACTS)})) WITHOUT ROWID",
 )
-FILE = IndexFile(NAME, 2, _SCHEMA, ("secure_delete = ON", "cache_size = -32768"))
+FILE = IndexFile(NAME, 3, _SCHEMA, ("secure_delete = ON", "cache_size = -32768"))
 _KEYS = {"score": "rank, score, entry", "uncertain": "uncertain, entry", "age": "entry", "size": "size, entry",
          "path": "path, entry"}  # fmt: skip
 INDEXES = (
