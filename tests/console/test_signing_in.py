@@ -149,8 +149,13 @@ def test_a_number_without_an_end_is_the_address_of_nothing(console: Served, plac
     assert not (place.root / "state" / "crashes").exists()
 
 
-@pytest.mark.parametrize("address", ["/queue?after={}", "/runs?before={}", "/log/entries?first={}", "/log/days/{}",
-                                     "/queue?sort={}", "/queue?night={}", "/models/{}", "/runs/{}", "/jobs/{}"])  # fmt: skip
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/queue?after={}", "/runs?before={}", "/log/entries?first={}", "/log/days/{}", "/queue?sort={}",
+        "/queue?night={}", "/models/{}", "/runs/{}", "/jobs/{}",
+    ],
+)  # fmt: skip
 def test_odd_words_leave_no_crash_file(console: Served, place: Place, address: str) -> None:
     anna = console.everybody()
     for word in ("9" * 5_000, "-1", "1e999", "%00", "%ff", "%ed%a0%80", "[%22%5Cud800%22,1]", "%D9%A1", "%F0%9F%92%A9"):

@@ -13,12 +13,11 @@ from datetime import date as Date  # noqa: N812
 from typing import Any
 
 from engine.errors import BadModelFile, EngineError, UnsupportedModel
+from engine.tokenizer.chat.fallback import KEY, assumed
 from engine.tokenizer.chat.rendering import RENDERER, TemplateCost
 from engine.tokenizer.chat.sandbox import MAX_TEMPLATE, TemplateFailure
 from engine.tokenizer.metadata import Keys, Metadata
 from engine.tokenizer.prompts import Piece, Specials, cut
-
-KEY = "tokenizer.chat_template"
 
 Message = Mapping[str, str]
 """`role`, one of ROLES, and `content`."""
@@ -27,16 +26,6 @@ ROLES = ("system", "user", "assistant")
 
 FALLBACK_DATE = Date(2024, 7, 26)
 """Where nobody gives a date and a template has none to fall back on; it is Llama 3's."""
-
-CHATML = (
-    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
-PLAIN = (
-    "{% for message in messages %}{{ message.role | capitalize }}:\n{{ message.content }}\n\n{% endfor %}"
-    "{% if add_generation_prompt %}Assistant:\n{% endif %}"
-)
-"""For files without a template: ChatML where the vocabulary has its tokens, else plain text."""
 
 _SYSTEM, _USER = "Probe of a System,\n\n 1 Text.", "Probe of a User's  text:\n 2 {x} \u00c4."
 
@@ -109,7 +98,7 @@ def read_chat_template(metadata: Metadata, specials: Specials) -> ChatTemplate:
     """The template that a GGUF file has, else CHATML or PLAIN. Raises BadModelFile, UnsupportedModel."""
     source = metadata.get(KEY)
     if source is None:
-        source = CHATML if {"<|im_start|>", "<|im_end|>"} <= set(specials.control) else PLAIN
+        source = assumed(specials.control)
     if not isinstance(source, str):
         raise BadModelFile(f"{KEY}: found {type(source).__name__}, expected text")
     tokens = Keys(metadata).tokens

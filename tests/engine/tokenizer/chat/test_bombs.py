@@ -13,8 +13,9 @@ import pytest
 
 import engine.tokenizer.chat.template as templates
 from engine.errors import EngineError, UnsupportedModel
+from engine.tokenizer.chat.fallback import CHATML
 from engine.tokenizer.chat.rendering import Renderer, TemplateCost
-from engine.tokenizer.chat.template import CHATML, ChatTemplate
+from engine.tokenizer.chat.template import ChatTemplate
 from engine.tokenizer.prompts import Specials
 
 LOOP = "{% for m in messages %}{{ m.content }}{% endfor %}"
