@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.parse.office.sheets.cell_styles import number_format
+from pipeline.parse.office.sheets.number_formats import number_format
 
 PI, NOTHING, LOSS, TEXT = 3.14, 0.0, -7.0, None
 
@@ -29,7 +29,7 @@ PI, NOTHING, LOSS, TEXT = 3.14, 0.0, -7.0, None
         ('0;""', [LOSS]),
         (';-0;0', [PI]),
         ("0;;@", [LOSS]),
-        ('0;-0;0;"text"', [TEXT]),
+        ('0;-0;0;"text"', []),
         ('"a;b";-0', []),
         (r"\;;-0", []),
         ('[>100]"";General', []),
@@ -44,5 +44,5 @@ def test_what_a_format_leaves_blank(code: str, blank: list[float | None]) -> Non
     assert [one for one in (PI, NOTHING, LOSS) if not found.shows(one)] == [
         one for one in (PI, NOTHING, LOSS) if one in blank
     ]
-    assert found.shows_text == (TEXT not in blank)
-    assert not (found.shows_all and blank)
+    assert found.shows(None) == (TEXT not in blank)
+    assert not (found.is_plain and blank)
