@@ -166,7 +166,8 @@ def _writes(plan: pipeline.RunPlan, facts: dict[str, Any]) -> dict[str, str]:
     memory = f", {writing.cache_mib:,} MiB for them" if writing.cache_mib else ""
     answers = f"answers of at most {counted(min(writing.max_tokens, context // 4), 'token')}"
     kept = f"keys and values as {writing.kv}{memory}"
-    return {"writes": f"{answers}; {counted(context, 'token')} at a time with what is read; {kept}"}
+    chat = {"chat": f"template: {facts['chat_template']}"} if facts["chat_template"] else {}
+    return {"writes": f"{answers}; {counted(context, 'token')} at a time with what is read; {kept}"} | chat
 
 
 def _reads_pictures(plan: pipeline.RunPlan) -> str:

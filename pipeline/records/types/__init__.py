@@ -28,6 +28,7 @@ from pipeline.records.types.commands import (
     ServiceReloaded,
     ServiceStarted,
     Verified,
+    WorkspaceRestored,
 )
 from pipeline.records.types.console import (
     ConsoleInvited,
@@ -87,7 +88,7 @@ _ALL: tuple[type[Record], ...] = (
     *(Document, Part, Placed, Reported),
     *(DeletedByRule, Erased, Deleted, Held, Released),
     *(RecoveredCut, RecoveredUndone, HandoverRefused, ClockStepped),
-    *(Verified, LogExported, BackedUp),
+    *(Verified, LogExported, BackedUp, WorkspaceRestored),
     *(ReadResults, ReadStory, ReadProof, ReadCheckpoint, ReadSearch, ReadRecall, RowsReplayed),
     *(Qualified, Sampled),
     *(ConsoleInvited, ConsoleRevoked, SignedIn, ReadThere, StartedThere, RefusedThere),
