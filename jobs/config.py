@@ -74,6 +74,11 @@ class InputConfig(Section):
     folder: Annotated[Text, AfterValidator(inside)] | None = Field(
         None, description="the folder of the documents, absolute or below the workspace; inbox/<job> if left out"
     )
+    mounted: bool = Field(
+        False,
+        description="whether a run is refused unless the folder lies on a disk or share of its own, which is neither "
+        "that of the workspace nor that of the system",
+    )
     include: Annotated[tuple[Text, ...], Items] = Field(
         ("*",), min_length=1, description="patterns of file names, in any sub-folder and without regard to case"
     )

@@ -14,13 +14,14 @@ import pipeline
 from jobs.cli.describe import duration, first_few, next_start_of, starts
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import LISTED, counted, counts_line, print_json, say
+from jobs.doctor.tonight import hindrances
 from jobs.errors import ConfigError, ExitCode
 from jobs.load import LoadedJob, shown
 from jobs.lock import holder
 from jobs.nights.ahead import look_ahead
 from jobs.nights.beside import Beside
 from jobs.nights.calls.needs import Need, needs
-from jobs.plan import load_and_plan, make_site, refusal_of
+from jobs.plan import check_places, load_and_plan, make_site, refusal_of
 from jobs.visible import one_line
 from jobs.workspace import Workspace, open_workspace
 
@@ -42,13 +43,15 @@ def status(check: CheckOption = False, workspace: WorkspaceOption = None, as_jso
 
     Also the size of the audit log, and which processes run or serve the workspace. With --check, for monitoring: a job
     that is broken or refused, a last run that failed or was cut off, a start that no service made for an hour, a log
-    that was not verified for log.verify_days of site.yaml, a disk that is nearly full.
+    that was not verified for log.verify_days of site.yaml, a disk that is nearly full, and what would stop any run this
+    evening, as `cloister check` finds it.
     """
     place = open_workspace(workspace)
     checked = pipeline.LastVerified()
-    told = _look(place, checked)
+    told = _look(place, checked, thorough=check)
     if check:
-        _end_check(needs(place, told["jobs"], checked), as_json)
+        told["site"] = list(hindrances(place))
+        _end_check(needs(place, told["jobs"], told["site"], checked), as_json)
     elif as_json:
         print_json(told)
     else:
@@ -66,8 +69,9 @@ def _end_check(found: list[Need], as_json: bool) -> NoReturn:
     raise typer.Exit(int(code))
 
 
-def _look(place: Workspace, checked: pipeline.LastVerified) -> dict[str, Any]:
-    """All that is shown. `checked` comes to know when the log was verified."""
+def _look(place: Workspace, checked: pipeline.LastVerified, *, thorough: bool) -> dict[str, Any]:
+    """All that is shown. `checked` comes to know when the log was verified. `thorough`: model files are read whole, if
+    that was not done before, and the log for quality that jobs demand."""
     site = make_site(place)
     register = pipeline.Register()
     loaded = {path: load_and_plan(place, path) for path in place.job_files()}
@@ -78,7 +82,7 @@ def _look(place: Workspace, checked: pipeline.LastVerified) -> dict[str, Any]:
     for each in known.values():  # a rule or a person may have removed it
         each.report = each.report if each.report and os.access(place.root / each.report, os.R_OK) else None
     serves = holder(place.log)
-    log = _Log(known, register, costs, met, on_its_way, pipeline.ServiceNow(site) if serves is None else None)
+    log = _Log(known, register, costs, met, on_its_way, pipeline.ServiceNow(site) if serves is None else None, thorough)
     if log.starts:
         log.starts.look()
     beside = Beside(
@@ -140,6 +144,7 @@ class _Log:
     met: pipeline.MetFiles
     on_its_way: pipeline.Running | None
     starts: pipeline.ServiceNow | None
+    thorough: bool
 
 
 def _job(path: Path, loaded: tuple[LoadedJob, pipeline.RunPlan] | ConfigError | OSError, log: _Log) -> dict[str, Any]:
@@ -150,9 +155,10 @@ def _job(path: Path, loaded: tuple[LoadedJob, pipeline.RunPlan] | ConfigError | 
         job, plan = loaded
         before = log.known[path.stem].unread if path.stem in log.known else {}
         scan = pipeline.set_aside(pipeline.scan(plan.input), before, plan.site.max_document_bytes)
+        check_places(plan, scan.ready)
     except (ConfigError, OSError) as error:
         return {"job": path.stem, "state": "broken", "problems": str(error), **history}
-    start, refused = next_start_of(job), refusal_of(plan, log.register)
+    start, refused = next_start_of(job), refusal_of(plan, log.register, thorough=log.thorough)
     return {
         "job": job.name,
         "state": _state(job.name, scan, refused, log.on_its_way),

@@ -44,7 +44,7 @@ def test_the_inbox_of_a_job_is_made(ready: Place, cloister: Cloister, tmp_path: 
     (ready.root / "jobs" / "far.yaml").write_text(far)
     told = cloister("check", "far")
     assert told.code == 2
-    assert "mkdir -p" in told.out
+    assert "mounted" in told.out
     assert not (tmp_path / "elsewhere").exists()
 
 

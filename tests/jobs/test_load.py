@@ -31,7 +31,7 @@ SUMMARY = "job: j\nmodel: {name: m}\ntask: {type: summarize, sentences: 5}\n"
 # (what is changed in GOOD, or a whole file), then for each problem: line, column, found, expected, remedy
 MISTAKES: list[tuple[str, tuple[str, str] | str, list[tuple[int, int, str, str, str | None]]]] = [
     ("unknown key", ("include:", "inlcude:"),
-     [(4, 3, "unknown key 'inlcude' in input", "one of afterwards, duplicates, folder, hidden, include, ocr, priority, settle_seconds", "did you mean 'include'?")]),
+     [(4, 3, "unknown key 'inlcude' in input", "one of afterwards, duplicates, folder, hidden, include, mounted, ocr, priority, settle_seconds", "did you mean 'include'?")]),
     ("unknown key at the top", ("output:", "ouput:"),
      [(12, 1, "unknown key 'ouput'", "one of after, input, job, model, notify, output, priority, private, quality, retention, schedule, task, window", "did you mean 'output'?")]),
     ("unknown key in the task", ("  type: classify", "  type: classify\n  classify: 3"),
