@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 import audit
 import pipeline
@@ -155,14 +157,33 @@ def refuse_newer(root: Path) -> None:
 def find_job(workspace: Workspace, name_or_path: str) -> Path:
     """The file of a job: a path if it looks like one, else a job of the workspace. ConfigError."""
     path = Path(name_or_path)
-    if "/" in name_or_path or path.suffix in (".yaml", ".yml"):
+    if "/" in name_or_path or path.suffix == ".yaml":
+        refuse_ending(path)
         return path
     path = workspace.jobs / f"{name_or_path}.yaml"
     if not path.exists():
-        known = [file.stem for file in workspace.job_files()]
-        expected = f"one of {', '.join(known)}" if known else f"a file in {shown(workspace.jobs)}, which holds none"
-        raise ConfigError(Problem(shown(path), "no such job", expected, did_you_mean(name_or_path, known)))
+        raise ConfigError(no_such_job(workspace, name_or_path, [file.stem for file in workspace.job_files()]))
     return path
+
+
+def refuse_ending(path: Path) -> None:
+    """ConfigError for a job file that ends in .yml, which no service would find."""
+    if path.suffix.lower() in (".yml", ".yaml") and path.suffix != ".yaml":
+        remedy = f"mv {quote(shown(path))} {quote(shown(path.with_suffix('.yaml')))}" if path.exists() else None
+        raise ConfigError(Problem(shown(path), f"a job file that ends in {path.suffix}", "the ending .yaml", remedy))
+
+
+def no_such_job(workspace: Workspace, name: str, known: list[str]) -> Problem:
+    """The problem with the name of a job that is none of those that are known. ConfigError where the file of that name
+    has another ending."""
+    stem = re.sub(r"\.ya?ml$", "", name, flags=re.IGNORECASE)
+    for path in workspace.other_files():
+        if path.stem == stem:
+            refuse_ending(path)
+    if stem != name and stem in known:
+        return Problem(name, "the name of a file, not of a job", f"the job's name: {stem}")
+    expected = f"one of {', '.join(known)}" if known else f"a file in {shown(workspace.jobs)}, which holds none"
+    return Problem(shown(workspace.jobs / f"{stem}.yaml"), f"no job {name!r}", expected, did_you_mean(stem, known))
 
 
 def load_job_of(workspace: Workspace, path: Path) -> LoadedJob:

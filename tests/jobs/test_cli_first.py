@@ -137,6 +137,11 @@ def test_an_editor_tells_what_is_wrong_with_the_task_that_was_chosen() -> None:
     assert [error.message for error in checker.iter_errors(job)] == [
         "Additional properties are not allowed ('sentence' was unexpected)"
     ]
+    job = {"job": "a", "model": "m", "task": {"type": "classify", "labels": ["a", {"name": "b", "descripton": "x"}]}}
+    assert [error.message for error in checker.iter_errors(job)] == [
+        "Additional properties are not allowed ('descripton' was unexpected)"
+    ]
+    assert [error.validator for error in checker.iter_errors({**job, "model": "../m"})][:1] == ["pattern"]
 
 
 def test_shells_complete_commands_and_jobs(ready: Place) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.workspace import mount_point
+from jobs.load import load_job
+from jobs.plan import digest_today
+from jobs.workspace import mount_point, open_workspace
 from tests.jobs.conftest import LEASE, SORT, Cloister, Place
 
 
@@ -117,3 +119,47 @@ def test_state_may_be_deleted_or_odd(ready: Place, cloister: Cloister, share: Pa
         assert cloister("init", ready.root).code == 0
     of(ready, "inbox/sort")
     assert cloister("check", "sort").code == 0, "another folder of the same job"
+
+
+_COMMANDS = [
+    ("run",), ("check",), ("plan",), ("retry",), ("rerun",), ("results",), ("qualify", "--eval", "x"),
+    ("learn", "--examples", "x"), ("review", "list"), ("review", "sample", "--size", "1"),
+    ("review", "export", "-o", "x.csv"),
+    ("model", "rollback", "--reason", "r"), ("audit", "search", "--job"), ("doctor", "--egress", "--job"),
+    ("model", "diff", "tiny", "tiny", "--eval", "x", "--job"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", _COMMANDS, ids=" ".join)
+def test_a_job_file_with_another_ending_is_told(ready: Place, cloister: Cloister, command: tuple[str, ...]) -> None:
+    job = ready.root / "jobs/m24.yml"
+    (ready.root / "jobs/sort.yaml").rename(job)
+    job.write_text(job.read_text().replace("job: sort", "job: m24"))
+    done = cloister(*command, "m24")
+    assert done.code == 2
+    told = done.out + done.err
+    assert "jobs/m24.yml: a job file that ends in .yml" in told
+    assert "mv jobs/m24.yml jobs/m24.yaml" in told
+
+
+@pytest.mark.parametrize("name", ["jobs/m24.yml", "m24.yml", "./jobs/m24.yml", "jobs/m24.YAML"])
+def test_a_path_with_another_ending_is_told(ready: Place, cloister: Cloister, name: str) -> None:
+    (ready.root / "jobs/sort.yaml").rename(ready.root / "jobs" / Path(name).name)
+    for command in ("run", "check", "plan"):
+        done = cloister(command, name)
+        assert done.code == 2
+        assert f"a job file that ends in {Path(name).suffix}" in done.out + done.err
+        assert "the ending .yaml" in done.out + done.err
+
+
+def test_a_short_job_has_the_settings_of_the_long_one(ready: Place) -> None:
+    place = open_workspace(None)
+    long, short = (
+        SORT.replace('{{name: lease, description: "a lease of a flat: landlord, tenant"}}', each).replace(
+            "{{name: tiny}}", model
+        )
+        for each, model in (("{{name: lease}}", "{{name: tiny}}"), ("lease", "tiny"))
+    )
+    assert long != short
+    digests = {digest_today(place, load_job(ready.job("sort", text))) for text in (long, short)}
+    assert len(digests) == 1

@@ -74,7 +74,9 @@ class Archive:
         info = self._zip.getinfo(self._names.get(part) or self._names[part.lower()])
         self._read += info.file_size  # zipfile never returns more than is declared
         if info.file_size > _PART_BYTES or self._read > _TOTAL_BYTES:
-            raise DocumentError(Failure.TOO_LARGE, f"{part} unpacks to {info.file_size:,} bytes")
+            raise DocumentError(
+                Failure.TOO_LARGE, f"{part} unpacks to {info.file_size:,} bytes, or all parts to more than is read"
+            )
         return info
 
 

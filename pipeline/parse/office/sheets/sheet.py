@@ -206,7 +206,8 @@ class _Rows:
             sheet.rows.setdefault(number, {}).update(shown)
             sheet.cells += len(shown)
         if sheet.cells > self._strings.most:
-            raise DocumentError(Failure.TOO_LARGE, f"a sheet has more than {self._strings.most:,} cells with text")
+            most = f"limits.text_characters ({self._strings.most:,})"
+            raise DocumentError(Failure.TOO_LARGE, f"a sheet has more cells with text than {most} allows characters")
 
     def _seen(self, cell: etree._Element, place: tuple[int, int], text: str) -> tuple[str, str | None]:
         """The seen text of a cell at (row, column), and None; or all its text, and how that is hidden."""
