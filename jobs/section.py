@@ -7,8 +7,6 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, GetJsonSchemaHandler, Strict, model_validator
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
 
 from jobs.errors import Steps
 
@@ -35,7 +33,7 @@ class Section(BaseModel):
         return {"name": value} if isinstance(value, str) and is_named(cls) else value
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(cls, core: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         schema = handler(core)
         if not is_named(cls):
             return schema
