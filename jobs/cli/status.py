@@ -22,7 +22,7 @@ from jobs.nights.ahead import look_ahead
 from jobs.nights.beside import Beside
 from jobs.nights.calls.needs import Need, needs
 from jobs.plan import check_places, load_and_plan, make_site, refusal_of
-from jobs.visible import one_line
+from jobs.visible import moment, one_line
 from jobs.workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _not_served(job: LoadedJob, starts: pipeline.ServiceNow | None) -> str | Non
         return None
     start = job.config.schedule.next_start(since)
     late = start is not None and datetime.now(UTC) - start > _UNSERVED
-    return f"{start:%Y-%m-%d %H:%M %Z}" if start and late else None
+    return moment(start) if start and late else None
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def _job(path: Path, loaded: tuple[LoadedJob, pipeline.RunPlan] | ConfigError | 
     return {
         "job": job.name,
         "state": _state(job.name, scan, refused, log.on_its_way),
-        "starts": starts(job),
+        "starts": starts(job, here=True),
         "next_start": start.isoformat() if start else None,
         "not_served": _not_served(job, log.starts),
         "refused": refused,
@@ -236,7 +236,7 @@ def _print(told: dict[str, Any]) -> None:
     say(f"log        {told['log']['origin']}, {counted(told['log']['size'], 'entry')}")
     say(f"run        {_process(told['run'], 'none at the moment')}{_far(told['running'])}")
     for name, each in sorted((told["running"] or {}).get("workers", {}).items()):
-        say(f"worker     {one_line(name)} {each['state']} since {each['since']}")
+        say(f"worker     {one_line(name)} {each['state']} since {moment(each['since'])}")
     say(f"serve      {_process(told['serve'], 'does not run')}")
     if not told["jobs"]:
         say("jobs       none; write jobs/NAME.yaml, or copy an example: cloister init . --example NAME")
@@ -268,11 +268,11 @@ def _print(told: dict[str, Any]) -> None:
 
 def _foreseen(told: dict[str, Any]) -> str:
     """Say when the documents that wait will be done, and how many by the end of the window."""
-    done = f"all done about {told['done_at']:%a %Y-%m-%d %H:%M}" if told["done_at"] else "what waits is never all done"
+    done = f"all done about {moment(told['done_at'])}" if told["done_at"] else "what waits is never all done"
     if told["all_tonight"] or told["until"] is None:
         return done
     return (
-        f"{told['documents_tonight']:,} of {told['documents']:,} by {told['until']:%a %H:%M}; {done}; see cloister plan"
+        f"{told['documents_tonight']:,} of {told['documents']:,} by {moment(told['until'])}; {done}; see cloister plan"
     )
 
 
@@ -298,12 +298,12 @@ def _print_history(job: dict[str, Any]) -> None:
 def _ended(run: dict[str, Any]) -> str:
     """How and when a run ended, and what came of it."""
     if run["state"] == "refused":
-        return f"refused {run['finished_at']}: {one_line(run['reason'])}"
+        return f"refused {moment(run['finished_at'])}: {one_line(run['reason'])}"
     if run["state"] == "unfinished":
         done = counts_line(run["counts"]) if any(run["counts"].values()) else "nothing committed"
-        return f"begun {run['started_at']}, not ended: {done} so far; the next run goes on"
+        return f"begun {moment(run['started_at'])}, not ended: {done} so far; the next run goes on"
     how = {"stopped": "stopped by a full disk", "window_closed": "window closed"}.get(run["state"], run["state"])
-    return f"{how} {run['finished_at'] or run['started_at']}: {counts_line(run['counts'])}"
+    return f"{how} {moment(run['finished_at'] or run['started_at'])}: {counts_line(run['counts'])}"
 
 
 def _far(running: dict[str, Any] | None) -> str:
@@ -316,7 +316,7 @@ def _far(running: dict[str, Any] | None) -> str:
         far = f"{running['done']:,} of {counted(running['total'], 'document')}{done}"
     if running["seconds_left"]:
         far += f"; {_pace(running['rate'])}, about {duration(running['seconds_left'])} left"
-    return f": {running['job']} since {running['since']}, {far}"
+    return f": {running['job']} since {moment(running['since'])}, {far}"
 
 
 def _pace(rate: float) -> str:

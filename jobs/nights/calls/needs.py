@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pipeline
 from jobs.load import shown
+from jobs.visible import moment
 from jobs.workspace import FOLDERS, Workspace
 
 if TYPE_CHECKING:
@@ -64,7 +65,9 @@ def _of_job(job: Mapping[str, Any]) -> Iterator[Need]:
         case "stopped":
             yield Need("failed", name, "A full disk stopped the last run.")
         case "unfinished":
-            yield Need("cut_off", name, f"The run begun at {last['started_at']} did not end; the next one goes on.")
+            yield Need(
+                "cut_off", name, f"The run begun at {moment(last['started_at'])} did not end; the next one goes on."
+            )
         case _ if failed:
             documents = "1 document" if failed == 1 else f"{failed:,} documents"
             yield Need("failed", name, f"{documents} failed in the last run; cloister results {name} names them.")
