@@ -12,7 +12,7 @@ from jobs.config import InvalidError, JobConfig, is_form, job_config, section_at
 from jobs.errors import ConfigError, Problem, Steps
 from jobs.section import RefusedValueError, Section, is_named, keys_of
 from jobs.site import SiteConfig
-from jobs.source import Source, describe, read_source
+from jobs.source import Source, describe, parse_source, read_source
 
 T = TypeVar("T", bound=Section)
 
@@ -34,6 +34,12 @@ class LoadedJob:
 def load_job(path: Path) -> LoadedJob:
     """The job in the file `path`. ConfigError with all problems of the file."""
     source = read_source(path, shown(path))
+    return LoadedJob(path, _checked(job_config(), source), source)
+
+
+def parse_job(data: bytes, path: Path) -> LoadedJob:
+    """The job in the bytes of a file `path`. ConfigError."""
+    source = parse_source(data, shown(path))
     return LoadedJob(path, _checked(job_config(), source), source)
 
 

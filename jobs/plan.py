@@ -238,13 +238,14 @@ def check_places(plan: pipeline.RunPlan, ready: Sequence[pipeline.Candidate]) ->
 def refusal_of(plan: pipeline.RunPlan, register: pipeline.Register | None, *, thorough: bool = False) -> str | None:
     """Why the model of a job would be refused, as far as that can be told without reading the whole file: one that is
     not pinned is taken for the one that the log last saw under its name. `register`: what the log says; None where it
-    was not read. `thorough`: the files of model and head are read whole, unless their sha256 is remembered, and the log
-    for the quality that the job demands."""
+    was not read. `thorough`: the files of model and head are read whole, unless their sha256 is remembered, the log for
+    the quality that the job demands, and whether the model has room for the task."""
     try:
         pipeline.glance_at_model(plan)
         if thorough:
             sha256 = pipeline.check_model(plan, partial(pipeline.remembered_sha256, plan.site))
             pipeline.check_quality(pipeline.with_head(plan, sha256), sha256)
+            pipeline.examine_model(plan)
     except pipeline.ModelRefusedError as error:
         return str(error)
     if register is None:
