@@ -37,7 +37,7 @@ _OF_ITEM: Final = ("type", "description")
 def new(
     job: Annotated[str, typer.Argument(metavar="JOB", help="The name of the new job.")],
     task: Annotated[
-        str | None, typer.Option("--task", metavar="TASK", help=f"One of {', '.join(task_names())}.")
+        str | None, typer.Option("--task", metavar="TASK", help="What is asked of each document, such as extract.")
     ] = None,
     label: Annotated[
         list[str] | None, typer.Option("--label", metavar="NAME[=TEXT]", help="A label, and what it means.")
