@@ -89,9 +89,9 @@ class Parsed:
     format has no pages. `parser` names parser and library version. `encoding` and `encoding_confidence` (0 to 1) are
     the guess for formats that are bytes of text, else None. `notes` are facts about the parse that a reader of the
     result should know. `sections` ascend by start. `members` are documents inside this one; an archive has nothing
-    else, and its text is "". `images` are pictures that wait to be read by OCR. `unsure` says why it could not be told
-    whether some text is hidden; it is empty where the job keeps hidden text. `unseen` are the hidden pieces themselves,
-    where they were asked for, in the order in which they were met.
+    else, and its text is "". `images` are pictures that wait to be read by OCR. `unsure` says why a person must look at
+    the document: it could not be told whether text is hidden, or the text may not be what is shown. `unseen` are the
+    hidden pieces themselves, where they were asked for, in the order in which they were met.
     """
 
     text: str

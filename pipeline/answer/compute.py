@@ -21,7 +21,6 @@ BATCH_CHARACTERS: Final = 60_000  # about 15,000 tokens: enough to fill the engi
 BATCH_DOCUMENTS: Final = 256
 _LEAST_TOKENS, _FIRST_TOKENS, _MOST_TOKENS = 1024, 4096, 65_536  # of a slice, between which the pulse is heard
 _SLICE_SECONDS = 0.25
-_DOUBT = "it may hold what no person sees, which could not be told: {}"
 
 T = TypeVar("T")
 
@@ -152,7 +151,7 @@ def answered_row(work: Work, chunks: Sequence[Chunk], answer: Answer, *, review_
         return row
     reasons = [answer.review] if answer.review else []
     reasons += [_what_is_hidden(work.parsed.hidden)] if review_hidden and work.parsed.hidden else []
-    return _for_review(row, [*reasons, *map(_DOUBT.format, work.parsed.unsure)])
+    return _for_review(row, [*reasons, *work.parsed.unsure])
 
 
 def _state(answer: Answer) -> State:

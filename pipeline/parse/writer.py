@@ -11,6 +11,7 @@ from pipeline.document import Section
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.look.characters import unusual
 from pipeline.parse.look.hidden import HiddenText
+from pipeline.parse.look.raised import marked
 
 _LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 # Invisible and no part of the text: other controls, the soft hyphen, byte order marks, what is no character at all.
@@ -36,7 +37,7 @@ def one_line(text: str) -> str:
 
 def title(text: str) -> str:
     """The name of a section: one line, not too long."""
-    line = one_line(clean(text))
+    line = one_line(marked(clean(text))[0])
     return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
 
 
@@ -84,6 +85,10 @@ class TextWriter:
         """Say why it cannot be told whether some text is hidden; the document's state is then `review`."""
         self._hidden.doubt(why)
 
+    def review(self, why: str) -> None:
+        """Say what of the text cannot be trusted as it stands; the document's state is then `review`."""
+        self._hidden.review(why)
+
     def gap(self) -> None:
         """Write an empty line before what comes next."""
         if self._parts:
@@ -91,7 +96,10 @@ class TextWriter:
 
     def line(self, text: str) -> None:
         """Write a line, or several; nothing but white space is no line."""
-        text = clean(text) if self._is_inner else self._hidden.visible(clean(text))
+        text, struck = marked(clean(text))
+        self._hidden.struck += struck
+        if not self._is_inner:
+            text = self._hidden.visible(text)
         if not text or text.isspace():
             return
         text = text.strip("\n")

@@ -26,7 +26,7 @@ KINDS = {
     "tag": "characters that mirror letters without being shown",
 }
 
-
+_DOUBT = "it may hold what no person sees, which could not be told: {}"
 _TOLD = 2_000  # pieces that are told
 _TOLD_CHARACTERS = 200_000  # of all of them
 
@@ -41,6 +41,7 @@ class HiddenText:
         self._counts: Counter[str] = Counter()
         self._unsure: dict[str, None] = {}
         self._mixed: Counter[str] = Counter()
+        self.struck = 0  # characters with a line through them
 
     def keeps(self, kind: str, text: str) -> bool:
         """Count `text`, hidden in a way of KINDS; whether it belongs into the text all the same."""
@@ -53,7 +54,12 @@ class HiddenText:
     def doubt(self, why: str) -> None:
         """Say why it cannot be told whether some text is hidden: then a person must look at the document."""
         if self._drop:
-            self._unsure[why] = None
+            self.review(_DOUBT.format(why))
+
+    def review(self, why: str) -> None:
+        """Say why a person must look at the document, whatever the job's rule for hidden text: what is read may not be
+        what is shown."""
+        self._unsure[why] = None
 
     def visible(self, text: str) -> str:
         """The text without characters that nobody sees; those that a script needs are left alone."""
@@ -66,10 +72,13 @@ class HiddenText:
         return text
 
     def notes(self) -> list[str]:
-        """Notes for the row: how many words have letters of another script that look alike, and the first three."""
-        count = self._mixed.total()
+        """Notes for the row: how many characters are struck out; how many words have letters of another script that
+        look alike, and the first three."""
+        notes = [f"struck-out text, marked ~~ ~~: {self.struck:,} characters"] if self.struck else []
         words = ", ".join(list(self._mixed)[:3])
-        return [f"words with letters of another script that look alike: {count} ({words})"] if count else []
+        if count := self._mixed.total():
+            notes.append(f"words with letters of another script that look alike: {count} ({words})")
+        return notes
 
     def found(self) -> tuple[Hidden, ...]:
         """The counts of hidden text that are not zero, in the order of KINDS."""
@@ -81,7 +90,7 @@ class HiddenText:
 
     @property
     def unsure(self) -> tuple[str, ...]:
-        """The doubts, each once; none where hidden text is kept anyway."""
+        """Why a person must look at the document, each reason once; where hidden text is kept, no doubts about it."""
         return tuple(self._unsure)
 
     def _checked_line(self, line: str) -> str:
