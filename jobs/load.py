@@ -80,8 +80,12 @@ def shown(path: Path) -> str:
 def did_you_mean(word: str, known: list[str]) -> str | None:
     """A remedy for a misspelt word, or for one that other programs use for a word that is known here."""
     meant = _MEANT.get(word.lower().replace("-", "_"))
-    close = [meant] if meant in known else difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.6)
+    close = [meant] if meant in known else [*_close(word, known), *_close(word.lower(), known)]
     return f"did you mean {close[0]!r}?" if close else None
+
+
+def _close(word: str, known: list[str]) -> list[str]:
+    return difflib.get_close_matches(word, known, n=1, cutoff=0.6)
 
 
 _MEANT = {

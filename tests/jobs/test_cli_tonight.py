@@ -107,6 +107,35 @@ def test_a_key_whose_passphrase_nothing_gives(waiting: Place, cloister: Cloister
     assert "has a passphrase, and nothing gives it" in checked.out
 
 
+def test_a_key_of_what_is_encrypted(waiting: Place, cloister: Cloister) -> None:
+    key = waiting.root / "keys/encryption.key"
+    assert cloister("encryption", "new", key).code == 0
+    with (waiting.root / "site.yaml").open("a") as site:
+        site.write("encryption: {key_file: keys/encryption.key}\n")
+    assert cloister("check", "sort").code == 0
+    key.chmod(0o644)
+    refused(waiting, cloister, 2, "others may read it (mode 0644)", f"chmod 600 {key}")
+    key.unlink()
+    refused(waiting, cloister, 2, "No such file or directory", "bring it back from where it is kept")
+
+
+def test_another_model_than_the_pinned_one(waiting: Place, cloister: Cloister) -> None:
+    waiting.job("sort", SORT.replace("name: tiny", f"name: tiny, sha256: {'0' * 64}"))
+    run, checked, status = cloister("run", "sort"), cloister("check", "sort"), cloister("status", "--check")
+    assert (run.code, checked.code, status.code) == (3, 3, 7)
+    assert "but the job pins" in status.out
+
+
+def test_quality_that_was_not_measured(waiting: Place, cloister: Cloister) -> None:
+    (waiting.root / "truth.jsonl").write_text(
+        '{"text": "a lease", "label": "lease"}\n{"text": "a bill", "label": "invoice"}\n'
+    )
+    waiting.job("sort", SORT + "quality: {{eval: truth.jsonl, floor: {{accuracy: 0.5}}}}\n")
+    run, checked, status = cloister("run", "sort"), cloister("check", "sort"), cloister("status", "--check")
+    assert (run.code, checked.code, status.code) == (3, 3, 7)
+    assert "quality is demanded" in status.out
+
+
 def test_a_lock_that_is_gone(waiting: Place, cloister: Cloister) -> None:
     lock = waiting.root / "audit/lock"
     lock.unlink()
