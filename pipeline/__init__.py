@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from pipeline.outbox.results import results
     from pipeline.outbox.running import Running, running
     from pipeline.outbox.schema import result_sha256
+    from pipeline.outbox.space import look_before_run
     from pipeline.outbox.tables import FORMATS
     from pipeline.outbox.tables.base import TableRefusedError
     from pipeline.outbox.tables.writing import original_of, write_table
@@ -123,6 +124,7 @@ if TYPE_CHECKING:
     from pipeline.records.drop import DropFolder, LeftFile
     from pipeline.records.entries import entries_at, read_entries
     from pipeline.records.journal import ClockSeen, Recorded, look_at_clock, open_journal, record
+    from pipeline.records.private import refuse_open
     from pipeline.records.records import says
     from pipeline.records.register import Register, model_news
     from pipeline.records.software import label
@@ -268,6 +270,7 @@ _LATER = {
     "pipeline.outbox.results": "results",
     "pipeline.outbox.running": "Running running",
     "pipeline.outbox.schema": "result_sha256",
+    "pipeline.outbox.space": "look_before_run",
     "pipeline.outbox.tables": "FORMATS",
     "pipeline.outbox.tables.base": "TableRefusedError",
     "pipeline.outbox.tables.writing": "original_of write_table",
@@ -302,6 +305,7 @@ _LATER = {
     "pipeline.records.drop": "DropFolder LeftFile",
     "pipeline.records.entries": "entries_at read_entries",
     "pipeline.records.journal": "ClockSeen Recorded look_at_clock open_journal record",
+    "pipeline.records.private": "refuse_open",
     "pipeline.records.records": "says",
     "pipeline.records.register": "Register model_news",
     "pipeline.records.software": "label",

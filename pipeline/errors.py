@@ -58,10 +58,13 @@ _REMEDIES = {
     Failure.EMPTY: "Check whether the right file was sent.",
     Failure.UNSUPPORTED: "Convert it to PDF, DOCX or plain text and drop it again.",
     Failure.NEEDS_OCR: "Install Tesseract and cloister[ocr], or run OCR on it yourself and drop the result.",
-    Failure.TOO_LARGE: "Split it, or raise the limit in site.yaml; a file that is too large stays in the input folder.",
-    Failure.BOMB: "Treat it as suspicious; unpack it by hand, or raise limits.unpacked_* in site.yaml.",
-    Failure.TIMEOUT: "Split or simplify it, or raise limits.parse_seconds in site.yaml.",
-    Failure.OUT_OF_MEMORY: "Split it, or raise limits.parse_memory_mib in site.yaml.",
+    Failure.TOO_LARGE: (
+        "Split it, or raise in site.yaml the limit that the reason names; it lies in failed/ until it is retried, or "
+        "where the reason says."
+    ),
+    Failure.BOMB: "Treat it as suspicious; unpack it by hand, or raise in site.yaml the limit that the reason names.",
+    Failure.TIMEOUT: "Split or simplify it, or raise limits.parse_seconds in site.yaml, if the reason names that.",
+    Failure.OUT_OF_MEMORY: "Split it, or raise limits.parse_memory_mib in site.yaml, if the reason names that.",
     Failure.CRASHED: "Treat it as suspicious; open and save it again in its own program.",
     Failure.UNREADABLE: "Correct the permissions of the file in the input folder; the next run then takes it up again.",
     Failure.CHANGED_WHILE_READING: "Let what writes to it come to an end; the next run reads it again.",

@@ -16,14 +16,15 @@ def next_start_of(job: LoadedJob) -> datetime | None:
     return None if schedule is None else schedule.next_start(datetime.now(UTC))
 
 
-def starts(job: LoadedJob) -> str:
-    """When `cloister serve` starts the job."""
+def starts(job: LoadedJob, *, here: bool = False) -> str:
+    """When `cloister serve` starts the job; the next start in the zone of its schedule, or in that of this machine."""
     schedule, start = job.config.schedule, next_start_of(job)
     if job.config.after:
         return f"when a run of {job.config.after} has finished"
     if schedule is None:
         return "when a complete file lies in its folder"
-    return f"{schedule.cron} ({schedule.timezone}), next {f'{start:%a %Y-%m-%d %H:%M %Z}' if start else 'never'}"
+    shown = start.astimezone() if start and here else start
+    return f"{schedule.cron} ({schedule.timezone}), next {f'{shown:%a %Y-%m-%d %H:%M %Z}' if shown else 'never'}"
 
 
 def first_few(files: Sequence[tuple[str, str]], total: int) -> str:

@@ -110,11 +110,11 @@ class Decisions:
     def _too_much(self, node: Node, taken: Room) -> str | None:
         limits = self.plan.site.limits
         if node.depth >= limits.unpacked_depth:
-            return f"it holds documents deeper than {limits.unpacked_depth} levels"
+            return f"it holds documents deeper than {limits.named('unpacked_depth')} allows"
         if node.left.room.holds(taken):
             return None
-        most = f"{limits.unpacked_documents:,} documents and {limits.unpacked_bytes:,} bytes"
-        return f"with what is around it, it unpacks to more than {most}"
+        limit = "unpacked_documents" if taken.documents > node.left.room.documents else "unpacked_bytes"
+        return f"with what is around it, it unpacks to more than {limits.named(limit)} allows"
 
 
 def still_holds(last: Last, arrival: Arrival) -> bool:

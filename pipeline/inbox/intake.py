@@ -177,7 +177,7 @@ def take_again(again: Again, failed: Path, archive: Path, at_rest: AtRest) -> Ar
 def take_archived(archived: Archived, limit: int, archive: Path, at_rest: AtRest) -> Arrival:
     """Copy an archived document of at most `limit` bytes. LeftError where it is not there as it was."""
     if archived.size > limit:
-        raise LeftError(f"it has {archived.size} bytes; the limit is {limit}")
+        raise LeftError(f"it has {archived.size} bytes; limits.document_mib allows {limit}")
     arrival = Arrival(
         shown(archived.path), archived.path, archived.size, archived.sha256, archived.parent, of=archived.of
     )

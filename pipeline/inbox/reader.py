@@ -41,7 +41,9 @@ class Reader:
         begun, files = time.perf_counter() - taken, list[IO[bytes]]()
         try:
             if arrival.size > (limit := self.plan.site.max_document_bytes):
-                raise DocumentError(Failure.TOO_LARGE, f"it has {arrival.size} bytes; the limit is {limit}")
+                raise DocumentError(
+                    Failure.TOO_LARGE, f"it has {arrival.size} bytes; limits.document_mib allows {limit}"
+                )
             parsed, file = self._read(arrival, room, files)
         except DocumentError as error:
             if error.failure == Failure.NEEDS_OCR and self.no_pages:

@@ -130,15 +130,17 @@ class ParserPool:
             raise
         except ChannelTimeoutError as error:
             what = "drawn" if "view" in request else "parsed"
-            raise DocumentError(Failure.TIMEOUT, f"not {what} within {self._limits.seconds:g} s") from error
+            raise DocumentError(Failure.TIMEOUT, f"not {what} within {self._limits.named('seconds')}") from error
         except ChannelClosedError as error:
             if self._closed:
                 raise RuntimeError("the document parsers were closed during a parse") from error
             child.end()
             if child.is_orphan:
                 raise _OrphanError from error
-            failure = Failure.OUT_OF_MEMORY if child.was_full(self._limits) else Failure.CRASHED
-            raise DocumentError(failure, f"its parser died: {child.end()}") from error
+            if child.was_full(self._limits):
+                reason = f"its parser took all of {self._limits.named('memory_bytes')} and died: {child.end()}"
+                raise DocumentError(Failure.OUT_OF_MEMORY, reason) from error
+            raise DocumentError(Failure.CRASHED, f"its parser died: {child.end()}") from error
         except (BadMessageError, BadPagesError) as error:
             raise DocumentError(Failure.CRASHED, f"its parser answered with nonsense: {error}") from error
         finally:

@@ -47,8 +47,9 @@ def title(text: str) -> str:
 class TextWriter:
     """The growing text of a document, of at most `limit` characters; beyond that, DocumentError(TOO_LARGE)."""
 
-    def __init__(self, limit: int, hidden: HiddenText, *, inner: bool = False) -> None:
+    def __init__(self, limit: int, hidden: HiddenText, *, inner: bool = False, most: int | None = None) -> None:
         self._limit = limit
+        self._most = limit if most is None else most  # of the whole document
         self._hidden = hidden
         self._is_inner = inner  # then invisible characters are counted when the outer one takes the text up
         self.sections: list[Section] = []
@@ -137,15 +138,16 @@ class TextWriter:
     def reserve(self, characters: int) -> None:
         """Make sure that so much more text may be written; else DocumentError(TOO_LARGE)."""
         if self.length + characters > self._limit:
-            raise DocumentError(Failure.TOO_LARGE, f"its text is longer than {self._limit:,} characters")
+            reason = f"its text is longer than limits.text_characters ({self._most:,}) allows"
+            raise DocumentError(Failure.TOO_LARGE, reason)
 
     def inner(self) -> "TextWriter":
         """A writer of its own for a stretch that this one will take up, with the limit that is left."""
-        return TextWriter(self._limit - self.length, self._hidden, inner=True)
+        return TextWriter(self._limit - self.length, self._hidden, inner=True, most=self._most)
 
     def unseen(self) -> "TextWriter":
         """An inner writer for what is hidden as a whole: what is hidden within is counted with it, not again."""
-        return TextWriter(self._limit - self.length, HiddenText(drop=False), inner=True)
+        return TextWriter(self._limit - self.length, HiddenText(drop=False), inner=True, most=self._most)
 
     def hidden(self, kind: str, write: Callable[["TextWriter"], object]) -> None:
         """Count a stretch that nobody sees as a whole, which `write` writes; what is kept is a block."""

@@ -13,6 +13,7 @@ JOB = {
     "job": "job: contract-triage",
     "input": "input: {folder: inbox/contracts, afterwards: keep}",
     "input.folder": "input: {folder: inbox/contracts}",
+    "input.mounted": "input: {folder: /mnt/scans, mounted: true}",
     "input.include": 'input: {include: ["*.pdf", "*.docx"]}',
     "input.settle_seconds": "input: {settle_seconds: 2}",
     "input.afterwards": "input: {afterwards: keep}",

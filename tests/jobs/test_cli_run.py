@@ -86,7 +86,7 @@ def test_a_missing_folder_is_told_at_its_place(ready: Place, cloister: Cloister)
     done = cloister("run", "other")
     assert done.code == 2
     assert "jobs/other.yaml:2:36: no folder nowhere" in done.err
-    assert "remedy:   mkdir -p nowhere" in done.err
+    assert "remedy:   is the disk or share mounted on which it lies?" in done.err
     (ready.root / "inbox" / "sort").rmdir()
     (ready.root / "inbox" / "sort").write_text("")
     assert "jobs/sort.yaml:1:6: inbox/sort, which is no folder" in cloister("run", "sort").err
@@ -286,9 +286,9 @@ def test_check_tells_what_the_machine_lacks(ready: Place, variable: str, as_json
     done = ask("check", "sort", *["--json"] * as_json)
     assert done.returncode == 2
     if as_json:
-        assert variable in json.loads(done.stdout)["machine"]
+        assert variable in json.loads(done.stdout)["site"][0]["sentence"]
     else:
-        assert f"no job runs: {variable} is 'nonsense'" in done.stdout
+        assert f"no job runs: The engine does not compute here: {variable} is 'nonsense'" in done.stdout
         assert "sort: in order" in done.stdout
         assert ask("serve").returncode == 2
 

@@ -130,8 +130,8 @@ def _listed(visit: Visit, asked: Asked) -> Listed:
         following = page.next and house.seal.closed(use, page.next)
         listed = Listed(page.items, page.total, following, _choices(queue, asked.filter, public))
         if private is not None:
-            telling = private.text or private.folder or private.labels or private.failures
-            telling = telling or private.versions == "newest"
+            names = private.versions == "newest" or private.text or private.folder
+            telling = names or private.labels or private.failures
             kept_back = None if telling else queue.count(replace(private, versions=None))
             listed = replace(listed, kept_back=kept_back)
         return listed

@@ -48,7 +48,7 @@ def _answer(fds: Sequence[int], request: dict[str, Any], limits: Limits) -> dict
     except DocumentError as error:
         return format_failure(error)
     except MemoryError:
-        reason = f"its parser needs more than {limits.memory_bytes // 2**20} MiB"
+        reason = f"its parser needs more than {limits.named('memory_bytes')} allows"
         return format_failure(DocumentError(Failure.OUT_OF_MEMORY, reason))
     except RecursionError:
         return format_failure(DocumentError(Failure.CORRUPT, "it is nested too deep to be read"))

@@ -159,7 +159,8 @@ def _check_grids(sheets: list[Sheet], limits: Limits) -> None:
     if cells * _CELL > limits.memory_bytes * 3 // 4:
         raise DocumentError(
             Failure.TOO_LARGE,
-            f"sheet {most.name!r} spans {max(most.cells, most.said):,} cells; all have to be held in memory at once",
+            f"sheet {most.name!r} spans {max(most.cells, most.said):,} cells; all have to be held in memory at once, "
+            f"for which {limits.named('memory_bytes')} is too little",
         )
 
 

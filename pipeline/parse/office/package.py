@@ -75,7 +75,9 @@ class Archive:
         info = self._parts[part.lower()]
         self._read += info.file_size  # zipfile never returns more than is declared
         if info.file_size > _PART_BYTES or self._read > _TOTAL_BYTES:
-            raise DocumentError(Failure.TOO_LARGE, f"{part} unpacks to {info.file_size:,} bytes")
+            raise DocumentError(
+                Failure.TOO_LARGE, f"{part} unpacks to {info.file_size:,} bytes, or all parts to more than is read"
+            )
         return info
 
 

@@ -132,7 +132,10 @@ class WordText:
             raise _damaged("it has no table of pieces")
         positions = struct.unpack_from(f"<{count + 1}I", data)
         if positions[-1] > limit:
-            raise DocumentError(Failure.TOO_LARGE, f"its text has {positions[-1]:,} characters, more than {limit:,}")
+            raise DocumentError(
+                Failure.TOO_LARGE,
+                f"its text has {positions[-1]:,} characters, more than {limit:,}: twice limits.text_characters",
+            )
         for number, (start, end) in enumerate(pairwise(positions)):
             place = struct.unpack_from("<I", data, 4 * (count + 1) + 8 * number + 2)[0]
             width = 1 if place & 0x40000000 else 2

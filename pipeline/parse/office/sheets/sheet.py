@@ -320,7 +320,8 @@ class _Rows:
 
 def _check_count(cells: int, strings: Strings) -> None:
     if cells > strings.most:
-        raise DocumentError(Failure.TOO_LARGE, f"a sheet has more than {strings.most:,} cells with text")
+        most = f"limits.text_characters ({strings.most:,})"
+        raise DocumentError(Failure.TOO_LARGE, f"a sheet has more cells with text than {most} allows characters")
 
 
 def _is_cut(height: str | None) -> bool:
