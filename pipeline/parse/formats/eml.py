@@ -326,7 +326,7 @@ class _Reading:
         try:
             notes = self._write(part, data, place)
         except DocumentError as error:
-            if error.failure is not Failure.CORRUPT:
+            if error.failure not in {Failure.CORRUPT, Failure.UNSUPPORTED}:
                 raise
             self.writer.review(f"its {called(part)} cannot be read: {error.reason}")
             self._attachment(part, place)

@@ -72,15 +72,14 @@ def write_body(writer: TextWriter, body: Body, members: Members, folder: str = "
     if body.rtf:
         kinds["RTF"] = lambda one: write_rtf(one, decompress(body.rtf))
     if body.markup.strip():
-        text = decode(body.markup, body.encoding or declared_in_markup(body.markup)).text
-        kinds["HTML"] = lambda one: write_html(one, text, titled=False) and []
+        kinds["HTML"] = lambda one: _write_markup(one, body)
     names = ["plain text"] if body.native == _PLAIN and body.text.strip() else [*kinds][::-1]
     for name in names:
         before = writer.length
         try:
             notes = kinds[name](writer)
         except DocumentError as error:
-            if error.failure is not Failure.CORRUPT or not body.text.strip():
+            if error.failure not in {Failure.CORRUPT, Failure.UNSUPPORTED} or not body.text.strip():
                 raise
             writer.review(f"its {name}, which Outlook shows, cannot be read: {error.reason}")
             continue
@@ -109,6 +108,12 @@ def _compared(
     if found.review:
         writer.review(found.review)
     return list(found.notes)
+
+
+def _write_markup(writer: TextWriter, body: Body) -> list[str]:
+    text = decode(body.markup, body.encoding or declared_in_markup(body.markup)).text
+    write_html(writer, text, titled=False)
+    return []
 
 
 def _write_text(writer: TextWriter, plain: Plain) -> list[str]:

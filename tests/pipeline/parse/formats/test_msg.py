@@ -41,6 +41,7 @@ def test_a_mail_is_laid_out_as_an_eml_is(parse) -> None:
     )
 
 
+EUC_TW = b"".join(b"\x8e\xa2" + bytes((0xA1 + i % 90, 0xFE - i % 87)) + b"\xc4\xd9" for i in range(100))  # no table
 RICH = b"{\\rtf1\\ansi Pay 9 EUR\\par}"
 
 
@@ -57,6 +58,7 @@ def rtf(data: bytes = RICH) -> bytes:
         ({0x1009: rtf()}, 1, "Pay 7 EUR", ""),  # the message says that the plain text was written
         ({0x1013: b"<p>Pay <b>7</b> EUR</p>"}, 3, "Pay 7 EUR", ""),
         ({0x1013: b"<img src=x>"}, 3, "Pay 7 EUR", "its HTML, which Outlook shows, shows no text"),
+        ({0x1013: EUC_TW}, 0, "Pay 7 EUR", "its HTML, which Outlook shows, cannot be read"),
         ({0x1009: b"damaged"}, 0, "Pay 7 EUR", "its RTF, which Outlook shows, cannot be read"),
     ],
 )

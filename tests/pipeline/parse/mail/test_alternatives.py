@@ -6,6 +6,7 @@ from email.message import EmailMessage
 import pytest
 
 from pipeline.parse.mail.alternatives import difference
+from tests.pipeline.parse.formats.test_msg import EUC_TW
 
 INVOICE = """<html><head><title>Mail</title><style>p {color: black}</style></head><body>
 <div style="display:none">Your invoice 4711 of November is here</div>
@@ -268,6 +269,13 @@ def test_html_that_is_damaged_leaves_the_plain_text(parse_members) -> None:
     parsed, members = parse_members(mail(deep, "Pay 9 EUR to Ann.\n"))
     assert parsed.text.endswith("\n\nAttachment: without a name (text/html)\n\nPay 9 EUR to Ann.")
     assert members == {"part-3.html": deep.encode() + b"\n"}
+    assert parsed.unsure[0].startswith("its HTML cannot be read: ")
+
+
+def test_html_in_an_encoding_that_is_not_known_leaves_the_plain_text(parse) -> None:
+    part = NESTED.partition("--a\nContent-Type")[0].encode() + b"--a\nContent-Type: text/html\n\n"
+    parsed = parse(part + EUC_TW + b"\n--a--\n")
+    assert "the plain text of it" in parsed.text
     assert parsed.unsure[0].startswith("its HTML cannot be read: ")
 
 
