@@ -47,7 +47,7 @@ def written(tokens: bytes, kind: Kind, sheets: Sequence[str], base: tuple[int, i
     """
     try:
         return _Reading(tokens, kind, sheets, base).text()
-    except (Unwritten, struct.error, IndexError):
+    except (Unwritten, struct.error, LookupError):
         return ""
 
 
@@ -63,7 +63,7 @@ class _Reading:
         self._stack: list[str] = []
 
     def text(self) -> str:
-        """The formula; raises Unwritten, struct.error, IndexError."""
+        """The formula; raises Unwritten, struct.error, LookupError."""
         operands: dict[int, Callable[[], str]] = {
             0x16: lambda: "", 0x17: self._string, 0x1C: lambda: _ERRORS[self._take("B")],
             0x1D: lambda: "TRUE" if self._take("B") else "FALSE", 0x1E: lambda: str(self._take("H")),

@@ -288,7 +288,7 @@ class _Pattern:
 def rounded(number: float, decimals: int, shift: int = 0) -> str:
     """A number times ten to the power of `shift`, with so many decimals; halves are rounded up, as they are written."""
     decimals = min(decimals, _MOST)
-    scaled = number * 10.0 ** (decimals + shift)
+    scaled = number * 10.0**decimals
     if not shift and scaled < 1e15 and abs(scaled % 1 - 0.5) > 1e-6:
         return f"{number:.{decimals}f}"
     exact = Decimal(repr(number)).scaleb(shift)

@@ -46,3 +46,13 @@ def test_what_a_format_leaves_blank(code: str, blank: list[float | None]) -> Non
     ]
     assert found.shows(None) == (TEXT not in blank)
     assert not (found.is_plain and blank)
+
+
+@pytest.mark.parametrize(
+    "code", ["0.00E+00", "##0.0E+0", "# ?/?", "0%", "0,,", "#,##0.0#", "?/8", "General", "00-00", "0.0.0"]
+)
+@pytest.mark.parametrize(
+    "number", [5e-324, 1e-7, 0.0, -0.0, 999999.5, 1e20, 1e308, float("inf"), float("nan"), -1e-300]
+)
+def test_numbers_of_any_size_are_shown(code: str, number: float) -> None:
+    assert number_format(code).show(number, repr(number), 0).text
