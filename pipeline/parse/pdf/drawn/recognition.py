@@ -18,6 +18,7 @@ from pipeline.parse.pdf.geometry import Rectangle
 from pipeline.parse.pdf.objects import set_active
 from pipeline.parse.pdf.text.mapping import Mapping, judge
 from pipeline.parse.pdf.text.page import Page
+from pipeline.parse.pdf.text.said import Said
 from pipeline.parse.pictures.given import Pictures
 
 _FEW = 20  # characters on a picture of the whole page: a number or a stamp
@@ -35,7 +36,7 @@ class Recognition:
     `recognised` something that was recognised.
     """
 
-    def __init__(self, pictures: Pictures, budget: Budget) -> None:
+    def __init__(self, pictures: Pictures, budget: Budget, said: Said) -> None:
         self.unread: list[int] = []
         self.beside: list[int] = []
         self.fonts: list[int] = []
@@ -44,6 +45,7 @@ class Recognition:
         self.wordless: list[int] = []
         self._pictures = pictures
         self._budget = budget
+        self._said = said
 
     def told(self) -> dict[str, list[int]]:
         """The notes for the row, each with the numbers of the pages that it is about."""
@@ -67,7 +69,7 @@ class Recognition:
         """The text of a page with what was recognised on it; `layer`: where text lies that pictures show."""
         if not text.strip():
             return self._page(page, number, seen)
-        mapping = judge(page, page.text())
+        mapping = judge(page, page.text(), self._said, seen.fonts)
         if mapping is not Mapping.WHOLE:
             instead = self._instead(page, number, seen, text, mapping)
             if instead is not text:

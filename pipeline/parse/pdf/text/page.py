@@ -109,6 +109,11 @@ class Page:
         left, right, bottom, top = _box
         return left, bottom, right, top
 
+    def item_at(self, text_place: int) -> int:
+        """The text object in which the character at a place in the text stands; 0 for one that pdfium adds."""
+        characters = argument(self.characters)
+        return _get_object(characters, _place_of(characters, text_place)) or 0
+
     def box_at(self, text_place: int) -> Rectangle:
         """The box around the character at a place in the text, in points of the page."""
         return self.box_of_character(_place_of(argument(self.characters), text_place))
