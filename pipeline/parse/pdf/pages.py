@@ -102,6 +102,8 @@ class PageReader:
         told += (
             [f"fonts draw other letters or digits than are read on {_pages(self._misread)}"] if self._misread else []
         )
+        if self._recognition.outlines:
+            told.append(f"text that is drawn as areas, not read: {_pages(self._recognition.outlines)}")
         return told + self._contradictions
 
     def _contradict(self, what: str, said: str, drawn: str) -> None:
