@@ -86,7 +86,7 @@ class Recognition:
     def _outlines(self, page: Page, seen: Survey) -> list[Written]:
         """The parts of a page in which letters may be drawn that are no text."""
         scenery = seen.scenery
-        found = written(scenery.paths, page.line_boxes()) if scenery.paths else []
+        found = written(scenery.paths, [box for box in page.line_boxes() if box != page.box()]) if scenery.paths else []
         for box in scenery.tiled:
             with Drawing(page, seen, self._budget).of([box], 1) as picture:
                 if picture and picture.has_ink(box):
