@@ -1,5 +1,6 @@
 """The pages of a PDF, one after another: what of their text is seen, and which of them are pictures."""
 
+from collections.abc import Container
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from pipeline.parse.pdf.drawn.recognition import Recognition
 from pipeline.parse.pdf.drawn.survey import Survey, Suspect, survey
 from pipeline.parse.pdf.layers import may_have_layers
 from pipeline.parse.pdf.objects import set_active
+from pipeline.parse.pdf.text.arranged import Layout, Piece, arranged
 from pipeline.parse.pdf.text.digits import Digits
 from pipeline.parse.pdf.text.heaps import has_heap
 from pipeline.parse.pdf.text.letters import Letters
@@ -154,13 +156,29 @@ class PageReader:
                 self._unsure.append(number)
             hidden = [self._writer.hide(kind, "".join(texts)) for kind, texts in finding.texts.items()]
             if any(hidden):
-                return _without(page, finding), set(finding.whole)
-        return _in_lines(page.text()), set()
+                return _without(page, seen, finding), set(finding.whole)
+        return text_of(page, seen), set()
 
 
 def _is_unpainted(suspect: Suspect) -> bool:
     """Whether a text is one that only a picture shows, as that of a scan's text layer, if it is not hidden."""
     return suspect.kind == "covered" or (suspect.kind == "invisible" and (suspect.certain or suspect.outlined))
+
+
+def text_of(page: Page, seen: Survey, left_out: Container[int] = ()) -> str:
+    """The page's text, which is loaded, in the order in which it is to be read, with marks, but for these places."""
+    text = page.text()
+    pieces = pieces_of(page, seen)
+    return _in_lines("".join(one if isinstance(one, str) else _but(text, *one, left_out) for one in pieces))
+
+
+def pieces_of(page: Page, seen: Survey) -> list[Piece]:
+    """The pieces of the page's text in the order in which they are to be read: places from and to, and marks."""
+    return arranged(page, Layout(seen.texts, seen.lines, seen.boxes, seen.scenery.rules, seen.strikes))
+
+
+def _but(text: str, start: int, end: int, left_out: Container[int]) -> str:
+    return "".join(text[at] for at in range(start, end) if at not in left_out) if left_out else text[start:end]
 
 
 def _in_lines(text: str) -> str:
@@ -172,15 +190,14 @@ def _in_lines(text: str) -> str:
     return "\n".join([*(line.rstrip(" \t\r") for line in lines), last])
 
 
-def _without(page: Page, finding: Finding) -> str:
+def _without(page: Page, seen: Survey, finding: Finding) -> str:
     """The page's text without what is hidden."""
     if not finding.parted:
         for item in finding.whole:
             set_active(item, 0)
         page.load_text()
-        return _in_lines(page.text())
-    places = page.text_places(finding.places)
-    return _in_lines("".join(one for place, one in enumerate(page.text()) if place not in places))
+        return text_of(page, seen)
+    return text_of(page, seen, page.text_places(finding.places))
 
 
 def _pages(numbers: list[int]) -> str:

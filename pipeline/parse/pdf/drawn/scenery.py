@@ -65,6 +65,7 @@ class Scenery:
         self._rows = 0  # a bit for each row of cells that something touches
         self.images: list[tuple[int, Rectangle]] = []
         self.paths: list[Drawn] = []  # that may be letters
+        self.rules: list[Rectangle] = []  # thin lines that do not stand upright
         self.tiled: list[Rectangle] = []  # areas that may be filled with a pattern, which may be letters
 
     @property
@@ -85,6 +86,8 @@ class Scenery:
         if letters := drawn(item, kind, box, matrix):
             self.paths.append(letters)
         if box[2] - box[0] < _THINNEST or box[3] - box[1] < _THINNEST:
+            if box[2] - box[0] > _THINNEST:
+                self.rules.append(box)
             if joined := self._joined(box):
                 self._add(joined, None, texts)
         elif filled:

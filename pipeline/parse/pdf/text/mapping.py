@@ -40,7 +40,7 @@ def judge(page: Page, text: str, said: Said, fonts: Collection[int]) -> Mapping:
     What its fonts say is believed; how it reads decides where they do not say.
     """
     bad = {match.start() for match in _BAD.finditer(text)} | page.next_to_dropped(text)
-    bad |= (set() if said.says_all(fonts) else _unmapped(page, text)) | _without_any(page, text)
+    bad |= _unmapped(page, text) | _without_any(page, text)
     share = _share_of_damaged(text, bad) if bad else 0.0
     if share >= _MANY:
         return Mapping.LOST

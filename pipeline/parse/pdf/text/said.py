@@ -18,6 +18,7 @@ from itertools import chain
 from typing import Any
 
 from pipeline.parse.pdf.binding import raw
+from pipeline.parse.pdf.objects import argument, fast, index
 
 _MOST = 32 * 2**20  # bytes of a document, and of a map
 _MAY_MAP = re.compile(rb"/ToUnicode|/ObjStm|/Encrypt|/[A-Za-z]{0,8}#[0-9A-Fa-f]{2}")
@@ -40,6 +41,7 @@ _LIGATURES = frozenset(
     "ss sz qu".split()
 )
 _ONE = 6  # signs of a token that is one character: <0041>
+_LONGEST = 256  # characters of a name
 _KEPT = 10_000  # codes and texts whose meaning is kept
 _BEYOND_LATIN = "\u0250"
 _FRACTION = re.compile("\\d*[\u2044/\u2215]\\d*")
@@ -49,12 +51,11 @@ Dictionary = dict[bytes, Any]
 
 @dataclass(frozen=True)
 class _Font:
-    """A font: its `name`; whether it `says` of its characters what they are, and of `all` that it has; in `wrong`, what
-    it contradicts itself in. `twice`: it has several signs for one digit."""
+    """A font: its `name`; whether it `says` of its characters what they are; in `wrong`, what it contradicts itself in.
+    `twice`: it has several signs for one digit."""
 
     name: str
     says: bool
-    all: bool
     wrong: tuple[str, ...] = ()
     twice: bool = False
 
@@ -86,20 +87,9 @@ class Said:
         fonts = self._fonts or []
         return frozenset(font.name for font in fonts) - {font.name for font in fonts if not font.says}
 
-    @cached_property
-    def _complete(self) -> frozenset[str]:
-        """The names of those that say it of all."""
-        return (
-            self._saying - {font.name for font in self._fonts or () if not font.all} if self._may_map else frozenset()
-        )
-
     def says(self, fonts: Iterable[int]) -> bool:
         """Whether each of a page's fonts says what its characters are."""
         return self._saying.issuperset(map(name_of, fonts))
-
-    def says_all(self, fonts: Iterable[int]) -> bool:
-        """Whether each of a page's fonts is known to say of each character that it has what it is."""
-        return bool(self._complete) and self._complete.issuperset(map(name_of, fonts))
 
     @cached_property
     def several(self) -> frozenset[str]:
@@ -121,10 +111,12 @@ class Said:
 
 def name_of(font: int) -> str:
     """The name of a font, without the mark of a subset."""
-    handle = ctypes.cast(font, raw.FPDF_FONT)
-    buffer = ctypes.create_string_buffer(256)
-    size = raw.FPDFFont_GetBaseFontName(handle, buffer, 256)
-    return _SUBSET.sub("", buffer.raw[: max(0, min(size, 256) - 1)].decode("latin-1"))
+    size = min(_get_name(argument(font), argument(ctypes.addressof(_name)), index(_LONGEST)), _LONGEST)
+    return _SUBSET.sub("", _name.raw[: max(0, size - 1)].decode("latin-1"))
+
+
+_get_name = fast(raw.FPDFFont_GetBaseFontName, ctypes.c_size_t)
+_name = ctypes.create_string_buffer(_LONGEST)
 
 
 def _copy(document: Any) -> bytes | None:
@@ -217,7 +209,7 @@ def _font(copy: bytes, objects: dict[int, int], font: Dictionary) -> _Font:
         below = resolved(font.get(b"/DescendantFonts"))
         system = resolved(resolved(below[0]).get(b"/CIDSystemInfo")) if isinstance(below, list) and below else None
         standard = isinstance(system, dict) and b"Identity" not in _bytes(system.get(b"/Ordering"))
-        return _Font(name, bool(mapped) or standard, False, tuple(_wrong(mapped, {})), twice)
+        return _Font(name, bool(mapped) or standard, tuple(_wrong(mapped, {})), twice)
     descriptor = resolved(font.get(b"/FontDescriptor"))
     embedded = kind == b"/Type3" or (
         isinstance(descriptor, dict) and any(key.startswith(b"/FontFile") for key in descriptor)
@@ -230,7 +222,7 @@ def _font(copy: bytes, objects: dict[int, int], font: Dictionary) -> _Font:
     named = bool(names) and numbered <= _MOST_NUMBERED * len(names)
     says = bool(mapped) or (plain and not names) or named
     drawn = _drawn(base, names) if plain or named else {}
-    return _Font(name, says, plain and not numbered and kind != b"/Type3", tuple(_wrong(mapped, drawn)), twice)
+    return _Font(name, says, tuple(_wrong(mapped, drawn)), twice)
 
 
 def _text(value: Any) -> str:
