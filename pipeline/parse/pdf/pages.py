@@ -15,7 +15,7 @@ from pipeline.parse.pdf.drawn.recognition import Recognition
 from pipeline.parse.pdf.drawn.survey import Survey, Suspect, survey
 from pipeline.parse.pdf.layers import may_have_layers
 from pipeline.parse.pdf.objects import set_active
-from pipeline.parse.pdf.text.arranged import Layout, Piece, arranged
+from pipeline.parse.pdf.text.arranged import arranged
 from pipeline.parse.pdf.text.digits import Digits
 from pipeline.parse.pdf.text.heaps import has_heap
 from pipeline.parse.pdf.text.letters import Letters
@@ -24,7 +24,6 @@ from pipeline.parse.pdf.text.remarks import Annotations, annotations_of
 from pipeline.parse.pdf.text.replaced import other_texts
 from pipeline.parse.pdf.text.said import Said
 from pipeline.parse.writer import TextWriter, one_line
-
 
 _FEW = 5  # contradictions that are told
 _TOLD = 80  # characters of each reading
@@ -157,7 +156,7 @@ class PageReader:
             hidden = [self._writer.hide(kind, "".join(texts)) for kind, texts in finding.texts.items()]
             if any(hidden):
                 return _without(page, seen, finding), set(finding.whole)
-        return text_of(page, seen), set()
+        return _text_of(page, seen), set()
 
 
 def _is_unpainted(suspect: Suspect) -> bool:
@@ -165,16 +164,11 @@ def _is_unpainted(suspect: Suspect) -> bool:
     return suspect.kind == "covered" or (suspect.kind == "invisible" and (suspect.certain or suspect.outlined))
 
 
-def text_of(page: Page, seen: Survey, left_out: Container[int] = ()) -> str:
+def _text_of(page: Page, seen: Survey, left_out: Container[int] = ()) -> str:
     """The page's text, which is loaded, in the order in which it is to be read, with marks, but for these places."""
     text = page.text()
-    pieces = pieces_of(page, seen)
+    pieces = arranged(page, seen.layout)
     return _in_lines("".join(one if isinstance(one, str) else _but(text, *one, left_out) for one in pieces))
-
-
-def pieces_of(page: Page, seen: Survey) -> list[Piece]:
-    """The pieces of the page's text in the order in which they are to be read: places from and to, and marks."""
-    return arranged(page, Layout(seen.texts, seen.lines, seen.boxes, seen.scenery.rules, seen.strikes))
 
 
 def _but(text: str, start: int, end: int, left_out: Container[int]) -> str:
@@ -196,8 +190,8 @@ def _without(page: Page, seen: Survey, finding: Finding) -> str:
         for item in finding.whole:
             set_active(item, 0)
         page.load_text()
-        return text_of(page, seen)
-    return text_of(page, seen, page.text_places(finding.places))
+        return _text_of(page, seen)
+    return _text_of(page, seen, page.text_places(finding.places))
 
 
 def _pages(numbers: list[int]) -> str:

@@ -7,7 +7,7 @@ from pipeline.parse.pdf.drawn.drawing import Budget
 from pipeline.parse.pdf.drawn.hidden import find
 from pipeline.parse.pdf.drawn.survey import Survey, survey
 from pipeline.parse.pdf.geometry import Rectangle
-from pipeline.parse.pdf.pages import pieces_of
+from pipeline.parse.pdf.text.arranged import arranged
 from pipeline.parse.pdf.text.page import Page
 from pipeline.parse.pdf.text.remarks import annotations_of
 from pipeline.parse.pdf.text.replaced import other_texts
@@ -36,7 +36,7 @@ def placed_characters(page: Page, document: Any, *, layers: bool, drop: bool) ->
 
 def _characters(page: Page, seen: Survey, hidden: set[int]) -> Iterator[Placed]:
     text = page.text()
-    for start, end in (piece for piece in pieces_of(page, seen) if not isinstance(piece, str)):
+    for start, end in (piece for piece in arranged(page, seen.layout) if not isinstance(piece, str)):
         for place in range(start, end):
             if place not in hidden and not text[place].isspace():
                 yield Placed(text[place], page.box_at(place))

@@ -11,8 +11,8 @@ from pipeline.parse.pdf import objects as pdf
 from pipeline.parse.pdf.drawn.painting import (
     Painting,
     State,
-    may_cross_border,
     boxes_of,
+    may_cross_border,
     painting,
     reaches_beyond,
     states_of,
@@ -31,6 +31,7 @@ from pipeline.parse.pdf.geometry import (
     within,
 )  # fmt: skip
 from pipeline.parse.pdf.layers import is_in_layer
+from pipeline.parse.pdf.text.arranged import Layout
 from pipeline.parse.pdf.text.fonts import may_be_blank
 
 _FILLED = 0
@@ -88,6 +89,11 @@ class Survey:
     boxes: list[Rectangle] = field(default_factory=list)  # of the texts
     strikes: Sequence[Rectangle] = ()  # parts of the page that annotations strike out
     covers: Sequence[Rectangle] = ()  # boxes of annotations, which are painted over all the rest
+
+    @property
+    def layout(self) -> Layout:
+        """The texts and lines of the page as they are painted."""
+        return Layout(self.texts, self.lines, self.boxes, self.scenery.rules, self.strikes)
 
 
 def survey(page: int, box: Rectangle, layers: bool, covers: Sequence[Rectangle] = ()) -> Survey:

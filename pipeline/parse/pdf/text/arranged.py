@@ -100,9 +100,13 @@ def _steps(layout: Layout) -> _Steps:
                 signs[place + 1] = shift > 0
         elif shift > height and x1 > x0:
             found.up = True
-        elif abs(x1 - x0) < height and size > _LINE * height and boxes[place + 1][2] - x1 < _LETTER * h1:
-            if boxes[place][2] - x0 < _STACKED * h0:
-                found.stacked.append(place + 1)
+        elif (
+            abs(x1 - x0) < height
+            and size > _LINE * height
+            and boxes[place + 1][2] - x1 < _LETTER * h1
+            and boxes[place][2] - x0 < _STACKED * h0
+        ):
+            found.stacked.append(place + 1)
     return found
 
 
@@ -293,7 +297,11 @@ class _Arrangement:
         between = range(before[1], after[0])
         if before[0] == before[1] or after[0] == after[1] or not -height < gap < _CELL * height:
             return
-        if between and self._text[between.start : between.stop].isspace() and "\n" in self._text[between.start : between.stop]:
+        if (
+            between
+            and self._text[between.start : between.stop].isspace()
+            and "\n" in self._text[between.start : between.stop]
+        ):
             self._edits.gone.update(between)
             joins = self._text[before[1] - 1].isspace() or self._text[after[0]].isspace()
             if gap > _SPACE * height and not joins:

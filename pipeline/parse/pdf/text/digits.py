@@ -7,6 +7,7 @@ filled. Where a font has no outlines (Type 3), or two signs for one digit, the p
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from pipeline.parse.pdf.binding import pointer, raw
@@ -121,7 +122,7 @@ def _row(edges: Sequence[Any], y: float, left: float, scale: float) -> list[floa
         if (y0 <= y) != (y1 <= y)
     )
     cells, turns = [0.0] * _COLUMNS, 0
-    for (start, turn), (end, _) in zip(crossings, crossings[1:], strict=False):
+    for (start, turn), (end, _) in pairwise(crossings):
         turns += turn
         if turns:
             for cell in range(int(start), min(_COLUMNS, int(end) + 1)):

@@ -9,8 +9,8 @@ import ctypes
 import re
 import unicodedata
 import zlib
-from collections import Counter
 from bisect import bisect
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -36,10 +36,7 @@ _NUMBERED = re.compile(r"(?!uni[0-9A-F]{4})(?!u[0-9A-F]{4,6}$)\D{0,7}\d+")  # na
 _MOST_NUMBERED = 0.1
 _ALL = frozenset("0123456789")
 _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_LIGATURES = frozenset(
-    "ff fi fl ffi ffl fb ffb fh ffh fj ffj fk ffk ft fft st ct sp th tt ti tti tf ttf ty ch ck ij ae oe dz lj nj "
-    "ss sz qu".split()
-)
+_LIGATURES = re.compile("f?f[bhijklt]?|t?t[fiy]?|[cs]t|sp|th|c[hk]|[dln][jz]|[ao]e|ij|s[sz]|qu")
 _ONE = 6  # signs of a token that is one character: <0041>
 _LONGEST = 256  # characters of a name
 _KEPT = 10_000  # codes and texts whose meaning is kept
@@ -343,7 +340,7 @@ def folded(text: str) -> str:
 def is_ligature(said: str, text: str) -> bool:
     """Whether letters may be one sign: a ligature, a sign that stands for them, a fraction, those of other scripts."""
     return (
-        said in _LIGATURES
+        bool(_LIGATURES.fullmatch(said))
         or len(text) == 1
         or bool(_FRACTION.fullmatch(text))
         or not any(one.isalnum() and one < _BEYOND_LATIN for one in text)
