@@ -113,7 +113,7 @@ def _told(job: LoadedJob, plan: pipeline.RunPlan, sha256: str, facts: dict[str, 
         f"{counted(len(scan.ready), 'file')} ready{settling}, "
         + {"archive": "archived afterwards", "keep": "kept afterwards"}[plan.input.afterwards],
         **({"held": first_few(scan.held, len(scan.held))} if scan.held else {}),
-        **({"ignored": first_few(scan.ignored, len(scan.ignored))} if scan.ignored else {}),
+        **({"ignored": first_few(scan.ignored, len(scan.ignored), scan.names)} if scan.ignored else {}),
         "ocr": _reads_pictures(plan),
         "serve": f"starts it {starts(job)}" if job.config.schedule is None else f"starts it by {starts(job)}",
         **_window(job),

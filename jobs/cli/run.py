@@ -15,7 +15,7 @@ import typer
 import audit
 import pipeline
 from jobs.cli.cluster_options import ClusterOption
-from jobs.cli.describe import pace_of
+from jobs.cli.describe import of_names, pace_of
 from jobs.cli.options import JobsArgument, JsonOption, WaitOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, print_table, say, say_list
 from jobs.cluster.asked import cluster_of
@@ -342,7 +342,9 @@ def _print_ignored(report: pipeline.RunReport) -> None:
         say(f"  before   {counted(report.known, 'document')} done in an earlier run")
     never = report.counts["ignored"] - report.known
     if never:
-        say(f"  left     {counted(never, 'document')}:" if report.rerun else f"  ignored  {counted(never, 'file')}:")
+        kinds = f": {of_names(report.names)}" if report.names else ""
+        left = f"  left     {counted(never, 'document')}"
+        say((left if report.rerun else f"  ignored  {counted(never, 'file')}{kinds}") + ":")
         say_list([f"{path}: {reason}" for path, reason in report.ignored], never)
 
 

@@ -167,6 +167,7 @@ def _job(path: Path, loaded: tuple[LoadedJob, pipeline.RunPlan] | ConfigError | 
         "held": len(scan.held),
         "pending_files": [{"path": path, "reason": reason} for path, reason in scan.pending[:LISTED]],
         "ignored": len(scan.ignored),
+        "ignored_names": dict(scan.names),
         "ignored_files": [{"path": path, "reason": reason} for path, reason in scan.ignored[:LISTED]],
         **history,
     }
@@ -251,7 +252,7 @@ def _print(told: dict[str, Any]) -> None:
                 say(f"  pending  {first_few(files, job['settling'] + job['held'])}")
             if job["ignored"]:
                 files = [(each["path"], each["reason"]) for each in job["ignored_files"]]
-                say(f"  ignored  {first_few(files, job['ignored'])}")
+                say(f"  ignored  {first_few(files, job['ignored'], job['ignored_names'])}")
         _print_history(job)
     for file in told["other_files"]:
         say(f"\n{file} is no job: job files end in .yaml")

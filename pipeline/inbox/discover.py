@@ -4,7 +4,8 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,14 +13,14 @@ from pipeline.inbox.batches import READY, Batches, Comparing
 from pipeline.inbox.manifest import MANIFEST
 from pipeline.inbox.sightings import Sightings
 from pipeline.paths.beneath import open_beneath
+from pipeline.paths.leavings import leaving, named_by_nobody
 from pipeline.paths.patterns import matcher, ranker
 from pipeline.plan import Input
 from pipeline.text.visible import shown
 
 _DEEPEST = 200  # folders below the input folder
 _PATH_MAX = 4096  # bytes, as Linux has it
-_PASSED_OVER = "a hidden or temporary name"
-_UNFINISHED = (".part", ".tmp", ".filepart", ".partial", ".crdownload")  # an upload or a download goes on
+_HIDDEN = "a hidden name"
 _FIRST = {MANIFEST: 0, READY: 1}  # of a folder's files: what they say holds for the others
 
 Reasons = tuple[tuple[str, str], ...]
@@ -40,12 +41,14 @@ class Candidate:
 @dataclass(frozen=True)
 class Scan:
     """`ready` to be taken, in that order; `settling`: still being written; `held`: its batch is not complete;
-    `ignored`: never taken. All but the first say why. Every path stands in exactly one of them."""
+    `ignored`: never taken. All but the first say why. Every path stands in exactly one of them. `names`: how many are
+    ignored for a name that no person gives, by its pattern (paths/leavings.py)."""
 
     ready: tuple[Candidate, ...]
     settling: Reasons
     held: Reasons
     ignored: Reasons
+    names: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def pending(self) -> Reasons:
@@ -82,6 +85,7 @@ class _Sorting:
     settling: list[tuple[str, str]] = field(default_factory=list)
     held: list[tuple[str, str]] = field(default_factory=list)
     ignored: list[tuple[str, str]] = field(default_factory=list)
+    names: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.included = matcher(self.source.include)
@@ -103,8 +107,8 @@ class _Sorting:
     def _add_unseen(self, folder: str, name: str, path: str, error: OSError) -> None:
         """Hold what cannot be looked at, since documents may lie there; a name that is too long stays so."""
         reason = f"cannot be looked at: {error.strerror}"
-        if _temporary(folder, name):
-            self.ignored.append((shown(path), _PASSED_OVER))
+        if passed_over := self._passed_over(folder, name, path):
+            self.ignored.append((shown(path), passed_over))
         elif error.errno == errno.ENAMETOOLONG:
             self.ignored.append((shown(path), reason))
         else:
@@ -124,11 +128,18 @@ class _Sorting:
 
     def _never(self, folder: str, name: str, path: str, status: os.stat_result) -> str | None:
         """Why the file is no document; a marker or manifest takes effect."""
-        if _temporary(folder, name):
-            return _PASSED_OVER
+        if passed_over := self._passed_over(folder, name, path):
+            return passed_over
         if sign := self.batches.sign(folder, name, status):
             return sign
         return None if self.included(name.lower()) or self.included(path.lower()) else self.excluded
+
+    def _passed_over(self, folder: str, name: str, path: str) -> str | None:
+        """Why nobody gave that name to a document, or did not want it seen; counted by the kind of name."""
+        if pattern := leaving(path):
+            self.names[pattern] += 1
+            return named_by_nobody(pattern)
+        return _HIDDEN if name.startswith(".") or folder.startswith(".") or "/." in folder else None
 
     def _settling(self, path: str, status: os.stat_result) -> str | None:
         """Why the file may still be written to.
@@ -157,7 +168,7 @@ class _Sorting:
             rank = ranker(self.source.priority)
             ready.sort(key=lambda candidate: rank(candidate.path))
         ignored = ((path, f"{reason}; {waiting[path]}" if path in waiting else reason) for path, reason in self.ignored)
-        return Scan(tuple(ready), tuple(self.settling), tuple(self.held), tuple(ignored))
+        return Scan(tuple(ready), tuple(self.settling), tuple(self.held), tuple(ignored), self.names)
 
 
 def _candidate(path: str, status: os.stat_result) -> Candidate:
@@ -211,12 +222,6 @@ def _listed(folder: Path, path: str) -> tuple[list[str], list[str]]:
     finally:
         os.close(descriptor)
     return sorted(folders, key=os.fsencode), sorted(files, key=lambda name: (_FIRST.get(name, 2), os.fsencode(name)))
-
-
-def _temporary(folder: str, name: str) -> bool:
-    """Hidden files and folders, and what office programs and copying tools leave while they work."""
-    hidden = name.startswith((".", "~$")) or folder.startswith(".") or "/." in folder
-    return hidden or name.lower().endswith(_UNFINISHED)
 
 
 def _kind(mode: int) -> str:

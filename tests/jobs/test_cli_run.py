@@ -298,11 +298,11 @@ def test_check_and_status_name_what_is_not_taken(ready: Place, cloister: Cloiste
     ready.drop("sort", "lease.txt", LEASE)
     for n in range(5):
         ready.drop("sort", f"{n}.part", "")
-    few = ", ".join(f"{n}.part (a hidden or temporary name)" for n in range(3))
+    few = ", ".join(f"{n}.part (a name that only systems and programs give (*.part))" for n in range(3))
     told = cloister("check", "sort").out
     assert "0 files ready and 1 still settling" in told
-    assert f"ignored 5 files: {few} and 2 more" in told
-    assert f"ignored  5 files: {few} and 2 more" in cloister("status").out
+    assert f"ignored 5 files: 5 *.part; {few} and 2 more" in told
+    assert f"ignored  5 files: 5 *.part; {few} and 2 more" in cloister("status").out
     assert cloister("status", "--json").json["jobs"][0]["ignored_files"][4]["path"] == "4.part"
 
 
