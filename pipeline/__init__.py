@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from pipeline.pages.template import render_page
     from pipeline.parse import Limits, find_tesseract
     from pipeline.parse.view.seen import Mark
+    from pipeline.paths.writers import HELD_OPEN, shared_with
     from pipeline.plan import (
         CLUSTER_THREADS,
         Cluster,
@@ -338,6 +339,7 @@ _LATER = {
         "SettingsError SummarizeSettings Task Writing keys_of"
     ),
     "pipeline.parse.view.seen": "Mark",
+    "pipeline.paths.writers": "HELD_OPEN shared_with",
     "pipeline.version": "FORMAT VERSION_FILE WorkspaceRefusedError check_version write_version",
     "pipeline.view.drawer": "Drawer",
     "pipeline.view.places": "Place",

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
+from pipeline.paths.writers import HELD_OPEN
 from pipeline.records.types import Isolation
 from pipeline.states import OF_RUNS
 
@@ -83,6 +84,11 @@ class RunReport:
     def ended_early(self) -> bool:
         """Whether the run ended before the turn of all its documents had come."""
         return self.interrupted or self.window_closed
+
+    @property
+    def held_open(self) -> tuple[str, ...]:
+        """The pending files that somebody had open for writing."""
+        return tuple(path for path, reason in self.pending if reason == HELD_OPEN)
 
     @property
     def seen(self) -> int:

@@ -262,7 +262,7 @@ def _told(report: pipeline.RunReport) -> dict[str, Any]:
     lists = {
         name: [dict(zip(keys, item, strict=True)) for item in getattr(report, name)] for name, keys in _LISTS.items()
     }
-    return {**plain, "seen": report.seen, **lists}
+    return {**plain, "seen": report.seen, "held_open": report.held_open, **lists}
 
 
 _LISTS = {
@@ -360,6 +360,8 @@ def _print_pending(report: pipeline.RunReport) -> None:
         be = "is" if pending == 1 else "are"
         again = "give the same command again" if report.rerun else "run again"
         say(f"  pending  {counted(pending, 'document')} {be} still to be done: {again}")
+        if report.held_open:
+            say(f"           of them {counted(len(report.held_open), 'file')} held open by a writer")
         say_list([f"{path}: {reason}" for path, reason in report.pending], pending)
 
 

@@ -164,6 +164,7 @@ def _job(path: Path, loaded: tuple[LoadedJob, pipeline.RunPlan] | ConfigError | 
         "ready": len(scan.ready),
         "forecast": None if refused else _forecast(job, plan, scan, log),
         "settling": len(scan.settling),
+        "held_open": list(scan.held_open[:LISTED]),
         "held": len(scan.held),
         "pending_files": [{"path": path, "reason": reason} for path, reason in scan.pending[:LISTED]],
         "ignored": len(scan.ignored),
@@ -321,7 +322,9 @@ def _pace(rate: float) -> str:
 
 
 def _waiting(job: dict[str, Any]) -> str:
-    settling = f", {job['settling']:,} still changing" if job["settling"] else ""
+    held_open = len(job["held_open"])
+    settling = f", {job['settling'] - held_open:,} still changing" if job["settling"] > held_open else ""
+    settling += f", {held_open:,} held open by a writer" if held_open else ""
     refused = "; none is taken while the job is refused" if job["refused"] and job["ready"] else ""
     return f"{counted(job['ready'], 'file')} in {job['input']}{settling}{refused}"
 

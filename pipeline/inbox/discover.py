@@ -15,6 +15,7 @@ from pipeline.inbox.sightings import Sightings
 from pipeline.paths.beneath import open_beneath
 from pipeline.paths.leavings import leaving, named_by_nobody
 from pipeline.paths.patterns import matcher, ranker
+from pipeline.paths.writers import HELD_OPEN, Writers
 from pipeline.plan import Input
 from pipeline.text.visible import shown
 
@@ -28,7 +29,8 @@ Reasons = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, order=True, slots=True)
 class Candidate:
-    """A settled file: its path below the input folder as the system knows it, and what told that it was still."""
+    """A settled file: its path below the input folder as the system knows it, and what told that it was still.
+    `named`: a manifest says that its bytes are whole."""
 
     path: str
     size: int
@@ -36,19 +38,37 @@ class Candidate:
     inode: int
     ctime_ns: int = 0
     mode: int = 0
+    named: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its path as people read it."""
+        return shown(self.path)
 
 
 @dataclass(frozen=True)
 class Scan:
     """`ready` to be taken, in that order; `settling`: still being written; `held`: its batch is not complete;
     `ignored`: never taken. All but the first say why. Every path stands in exactly one of them. `names`: how many are
-    ignored for a name that no person gives, by its pattern (paths/leavings.py)."""
+    ignored for a name that no person gives, by its pattern (paths/leavings.py). `unseen`: of how many of the ready ones
+    it cannot be told whether somebody has them open for writing."""
 
     ready: tuple[Candidate, ...]
     settling: Reasons
     held: Reasons
     ignored: Reasons
     names: Mapping[str, int] = field(default_factory=dict)
+    unseen: int = 0
+
+    @property
+    def held_open(self) -> tuple[str, ...]:
+        """The settling files that somebody has open for writing: that they are still says nothing."""
+        return tuple(path for path, reason in self.settling if reason == HELD_OPEN)
+
+    @property
+    def changing(self) -> int:
+        """How many files are to be taken when they have been still for a while."""
+        return len(self.settling) - len(self.held_open)
 
     @property
     def pending(self) -> Reasons:
@@ -86,9 +106,11 @@ class _Sorting:
     held: list[tuple[str, str]] = field(default_factory=list)
     ignored: list[tuple[str, str]] = field(default_factory=list)
     names: Counter[str] = field(default_factory=Counter)
+    unseen: int = 0
 
     def __post_init__(self) -> None:
         self.included = matcher(self.source.include)
+        self.writers = Writers(self.source.folder)
         self.excluded = f"matches none of input.include: {', '.join(self.source.include)}"
 
     def add(self, folder: str, name: str, status: os.stat_result | str | OSError) -> None:
@@ -123,8 +145,10 @@ class _Sorting:
             self.held.append((shown(path), held))
         elif settling and not named and not self.batches.complete(status):
             self.settling.append((shown(path), settling))
+        elif not named and self._is_held_open(path):
+            self.settling.append((shown(path), HELD_OPEN))
         else:
-            self.ready.append(_candidate(path, status))
+            self.ready.append(_candidate(path, status, named))
 
     def _never(self, folder: str, name: str, path: str, status: os.stat_result) -> str | None:
         """Why the file is no document; a marker or manifest takes effect."""
@@ -157,6 +181,20 @@ class _Sorting:
             return None
         return f"has times in the future; watched for {still:.1f} s, taken when still for {seconds:g} s"
 
+    def _is_held_open(self, path: str) -> bool:
+        """Whether somebody writes to the file, for all that can be told: or has it for himself, so that it does not
+        open at all."""
+        try:
+            descriptor = open_beneath(self.source.folder, path, os.O_RDONLY | os.O_NONBLOCK)
+        except OSError as error:
+            return error.errno == errno.EAGAIN
+        try:
+            held = self.writers.hold(descriptor)
+            self.unseen += held is None
+            return held is True
+        finally:
+            os.close(descriptor)
+
     def scan(self) -> Scan:
         """After the last path: what the manifests say, and the order."""
         ready = self.ready
@@ -168,11 +206,12 @@ class _Sorting:
             rank = ranker(self.source.priority)
             ready.sort(key=lambda candidate: rank(candidate.path))
         ignored = ((path, f"{reason}; {waiting[path]}" if path in waiting else reason) for path, reason in self.ignored)
-        return Scan(tuple(ready), tuple(self.settling), tuple(self.held), tuple(ignored), self.names)
+        return Scan(tuple(ready), tuple(self.settling), tuple(self.held), tuple(ignored), self.names, self.unseen)
 
 
-def _candidate(path: str, status: os.stat_result) -> Candidate:
-    return Candidate(path, status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns, status.st_mode)
+def _candidate(path: str, status: os.stat_result, named: bool) -> Candidate:
+    times = (status.st_mtime_ns, status.st_ino, status.st_ctime_ns)
+    return Candidate(path, status.st_size, *times, status.st_mode, named)
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, str, os.stat_result | str | OSError]]:

@@ -27,6 +27,7 @@ from pipeline.inbox.intake import (
     take_again,
     take_archived,
     take_member,
+    with_earlier,
 )
 from pipeline.inbox.order import Ended, Inner, Left, Node, Outcome, Room, Source, Unpacked, depth_of, now
 from pipeline.inbox.reader import Reader, failed
@@ -34,6 +35,7 @@ from pipeline.inbox.rows import Work
 from pipeline.inbox.unread import digest_for, refuse_size
 from pipeline.openai.line import BATCH_FILE
 from pipeline.parse import StoppedError
+from pipeline.paths.writers import Writers
 from pipeline.plan import RunPlan
 from pipeline.states import State
 from pipeline.text.visible import shown
@@ -66,6 +68,9 @@ class Feed:
     workers: int
     expect: Callable[[int], None] = lambda count: None
     threads: Callable[[], int] = lambda: 1
+
+    def __post_init__(self) -> None:
+        self.writers = Writers(self.plan.input.folder)
 
     def __call__(self, sources: Sequence[Source], stop: Callable[[], bool]) -> Iterator[Work | Ended]:
         """One item a document, in order; when `stop()` becomes true, nothing more is taken in or given out."""
@@ -133,6 +138,9 @@ class Feed:
                 shutil.rmtree(arrival.staged(self.plan.archive).parent)
                 node.outcome = now(Outcome(replace(known, arrival=replace(arrival, staging=None))))
             else:
+                if isinstance(node.source, Candidate):
+                    before = self.decisions.earlier(arrival)
+                    arrival = with_earlier(arrival, before, self.plan.archive, self.plan.site.at_rest)
                 node.room = node.left.room
                 if ahead:
                     most = unpacks_ahead(arrival.size, self._ahead())
@@ -144,7 +152,7 @@ class Feed:
     def _take(self, source: Source | Inner) -> Arrival:
         at_rest = self.plan.site.at_rest
         if isinstance(source, Candidate):
-            return take(source, self.plan.input.folder, self.plan.archive, at_rest)
+            return take(source, self.writers, self.plan.archive, at_rest)
         if isinstance(source, Again):
             return take_again(source, self.plan.failed, self.plan.archive, at_rest)
         if isinstance(source, Archived):

@@ -71,9 +71,11 @@ def _wait_until_still(look: Callable[[], Scan], seconds: float, observer: Observ
     found = look()
     patience = min(seconds + 0.1, _PATIENCE)
     deadline = time.monotonic() + patience
-    if found.settling:
-        observer.note("waiting until files are still", files=len(found.settling), at_most_seconds=round(patience, 1))
-    while found.settling and time.monotonic() < deadline and not stop():
+    if found.changing:
+        observer.note("waiting until files are still", files=found.changing, at_most_seconds=round(patience, 1))
+    while found.changing and time.monotonic() < deadline and not stop():
         time.sleep(min(0.5, seconds))
         found = look()
+    if found.held_open:
+        observer.note("files are held open by a writer", files=len(found.held_open))
     return found

@@ -306,6 +306,21 @@ def test_check_and_status_name_what_is_not_taken(ready: Place, cloister: Cloiste
     assert cloister("status", "--json").json["jobs"][0]["ignored_files"][4]["path"] == "4.part"
 
 
+def test_files_that_are_held_open_are_counted_and_named(ready: Place, cloister: Cloister) -> None:
+    path = ready.drop("sort", "scan.txt", LEASE)
+    ready.drop("sort", "other.txt", INVOICE)
+    with path.open("ab"):
+        assert "1 file ready, 1 held open by a writer" in cloister("check", "sort").out
+        assert "waiting  1 file in inbox/sort, 1 held open by a writer" in cloister("status").out
+        (job,) = cloister("status", "--json").json["jobs"]
+        assert (job["held_open"], job["settling"]) == (["scan.txt"], 1)
+        done = cloister("run", "sort").out
+        assert "of them 1 file held open by a writer" in done
+        assert f"scan.txt: {pipeline.HELD_OPEN}" in done
+        assert cloister("run", "sort", "--json").json["runs"][0]["held_open"] == ["scan.txt"]
+    assert "sort: 1 document in" in cloister("run", "sort").out
+
+
 def test_a_path_to_a_job_anywhere(ready: Place, cloister: Cloister, tmp_path: Path) -> None:
     ready.drop("sort", "lease.txt", LEASE)
     elsewhere = tmp_path / "mine.yaml"
