@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from pipeline.paths.writers import HELD_OPEN, shared_with
     from pipeline.plan import (
         CLUSTER_THREADS,
+        Bounds,
         Cluster,
         HeadRef,
         Input,
@@ -276,7 +277,7 @@ _LATER = {
     "pipeline.pages.template": "render_page",
     "pipeline.parse": "Limits find_tesseract",
     "pipeline.plan": (
-        "CLUSTER_THREADS Cluster HeadRef Input ModelRef Ocr Quality Rerun Retention RunPlan RunRequest Site"
+        "Bounds CLUSTER_THREADS Cluster HeadRef Input ModelRef Ocr Quality Rerun Retention RunPlan RunRequest Site"
     ),
     "pipeline.proof.choose": "Choice",
     "pipeline.proof.export.folder": "Exported export",
