@@ -160,7 +160,7 @@ if TYPE_CHECKING:
         StartSet,
         Verified,
     )
-    from pipeline.report import Observer, Rerunning, RunReport, joined
+    from pipeline.report import COMPUTING, READING, Observer, Rerunning, RunReport, joined
     from pipeline.rerun.choose import RERUNNABLE, Rechosen
     from pipeline.rerun.find import foresee_rerun
     from pipeline.review.deciding import (
@@ -314,7 +314,7 @@ _LATER = {
         "RunFinished RunStarted Sampled ServiceEnded ServiceReloaded ServiceStarted SignedIn StartDecided StartSet "
         "StartedThere Verified"
     ),
-    "pipeline.report": "Observer Rerunning RunReport joined",
+    "pipeline.report": "COMPUTING READING Observer Rerunning RunReport joined",
     "pipeline.rerun.choose": "RERUNNABLE Rechosen",
     "pipeline.rerun.find": "foresee_rerun",
     "pipeline.review.queue.index": "Queue open_queue",

@@ -9,6 +9,10 @@ from pipeline.paths.writers import HELD_OPEN
 from pipeline.records.types import Isolation
 from pipeline.states import OF_RUNS
 
+READING, COMPUTING = "reading a long document", "computing a long document"
+"""Steps within a document that takes a while: `pages` or `tokens` are done, `of` so many if that is known; `document`
+is its name, if it may be told."""
+
 
 class Observer(Protocol):
     """Told of every step by the thread that called `run`."""

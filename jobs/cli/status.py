@@ -21,6 +21,7 @@ from jobs.nights.ahead import look_ahead
 from jobs.nights.beside import Beside
 from jobs.nights.calls.needs import Need, needs
 from jobs.plan import load_and_plan, make_site, refusal_of
+from jobs.progress import inside_in_words
 from jobs.visible import one_line
 from jobs.workspace import Workspace, open_workspace
 
@@ -310,6 +311,8 @@ def _far(running: dict[str, Any] | None) -> str:
     if running["total"] is not None:
         done = f": {counts_line(running['counts'])}" if running["done"] else ""
         far = f"{running['done']:,} of {counted(running['total'], 'document')}{done}"
+    if running["inside"]:
+        far += f"; {inside_in_words(running['inside'])}"
     if running["seconds_left"]:
         far += f"; {_pace(running['rate'])}, about {duration(running['seconds_left'])} left"
     return f": {running['job']} since {running['since']}, {far}"

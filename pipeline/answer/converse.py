@@ -185,7 +185,7 @@ class _Talking(Generic[T]):
         self.looked = now
 
     def _progress(self, counters: Any) -> None:
-        self.pulse(0, 0)
+        self.pulse(self.talks[0].tokens if self.talks else 0, 0)
 
 
 class _OverError(Exception):

@@ -59,7 +59,8 @@ class Feed:
     """Takes files in one after another, has them read, and gives them out as what they are decided to be.
 
     `workers`: documents that are read at a time, at most; `expect` is told how many documents a container brings;
-    `threads`: how many there are to read by, here or elsewhere, for each of which two documents are taken in.
+    `threads`: how many there are to read by, here or elsewhere, for each of which two documents are taken in;
+    `waits_for` hears again and again which document it is that is waited for.
     """
 
     plan: RunPlan
@@ -68,6 +69,7 @@ class Feed:
     workers: int
     expect: Callable[[int], None] = lambda count: None
     threads: Callable[[], int] = lambda: 1
+    waits_for: Callable[[Arrival], None] = lambda arrival: None
 
     def __post_init__(self) -> None:
         self.writers = Writers(self.plan.input.folder)
@@ -147,6 +149,7 @@ class Feed:
                     node.room = replace(node.room, bytes=min(node.room.bytes, most))
                 member = node.source.member if isinstance(node.source, Inner) else None
                 taken = time.perf_counter() - begun
+                node.arrival = arrival
                 node.outcome = threads.submit(self.reader, arrival, node.room, taken, member)
 
     def _take(self, source: Source | Inner) -> Arrival:
@@ -164,11 +167,22 @@ class Feed:
         """The outcome of a node; it is parsed anew if it was parsed ahead and that could have made a difference.
         StoppedError."""
         assert node.outcome is not None
-        outcome = _waited_for(node.outcome, stop)
+        outcome = self._waited_for(node.outcome, node.arrival, stop)
         if node.is_settled(outcome):
             return outcome
         again = threads.submit(self.reader, outcome.item.arrival, node.left.room)
-        return _waited_for(again, stop)
+        return self._waited_for(again, node.arrival, stop)
+
+    def _waited_for(self, outcome: Future[Outcome], arrival: Arrival | None, stop: Callable[[], bool]) -> Outcome:
+        """The outcome of a document, unless stopping is asked for before: it may take a minute to be read.
+        StoppedError."""
+        while not outcome.done():
+            if stop():
+                raise StoppedError
+            if arrival:
+                self.waits_for(arrival)
+            wait([outcome], _LOOK_SECONDS)
+        return outcome.result()
 
     def _kept(self, item: Work | Ended) -> Work | Ended:
         """Keep the parsed text beside the copy; an archive, which has none, needs no computing."""
@@ -178,15 +192,6 @@ class Feed:
             data, document = item.parsed.text.encode(), str(item.arrival.sha256)
             self.plan.site.at_rest.write(text, data, self.plan.job, document)
         return item
-
-
-def _waited_for(outcome: Future[Outcome], stop: Callable[[], bool]) -> Outcome:
-    """The outcome of a document, unless stopping is asked for before: it may take a minute to be read. StoppedError."""
-    while not outcome.done():
-        if stop():
-            raise StoppedError
-        wait([outcome], _LOOK_SECONDS)
-    return outcome.result()
 
 
 def _inner(node: Node, item: Work | Ended, outcome: Outcome) -> list[Node]:
