@@ -188,7 +188,8 @@ def _forecast(job: LoadedJob, plan: pipeline.RunPlan, scan: pipeline.Scan, log: 
         "seconds": round(ahead.outlook.seconds, 1),
     }
     tonight = {"documents_tonight": round(ahead.outlook.tonight), "all_tonight": ahead.all_tonight}
-    return {**told, **tonight, "until": ahead.until, "done_at": ahead.done_at}
+    by = {"by_job": known[1].of_job if known else None}
+    return {**told, **tonight, **by, "until": ahead.until, "done_at": ahead.done_at}
 
 
 def _state(job: str, scan: pipeline.Scan, refused: str | None, on_its_way: pipeline.Running | None) -> str:
@@ -266,6 +267,7 @@ def _print(told: dict[str, Any]) -> None:
 def _foreseen(told: dict[str, Any]) -> str:
     """Say when the documents that wait will be done, and how many by the end of the window."""
     done = f"all done about {told['done_at']:%a %Y-%m-%d %H:%M}" if told["done_at"] else "what waits is never all done"
+    done += f", by the pace of its model in job {told['by_job']}" if told["by_job"] else ""
     if told["all_tonight"] or told["until"] is None:
         return done
     return (
