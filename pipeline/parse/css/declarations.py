@@ -16,6 +16,7 @@ SHORTHANDS = {
     "padding": ("padding-top", "padding-right", "padding-bottom", "padding-left"),
     "animation": ("animation-name", "animation-fill-mode", "animation-iteration-count"),
     "mask": ("mask-image",),
+    "text-decoration": ("text-decoration-line",),
 }
 """Properties that stand for others."""
 INHERITED = {"visibility", "color", "-webkit-text-fill-color", "font-size", "line-height", "letter-spacing",
@@ -25,7 +26,7 @@ PROPERTIES = {
     *SHORTHANDS, *(one for each in SHORTHANDS.values() for one in each), *INHERITED,
     "display", "opacity", "position", "clip", "clip-path", "width", "height", "max-width", "max-height", "min-width",
     "min-height", "transform", "scale", "translate", "rotate", "zoom", "filter", "content-visibility", "z-index",
-    "mix-blend-mode", "isolation", "float", "color-scheme", "all",
+    "mix-blend-mode", "isolation", "float", "color-scheme", "all", "vertical-align", "font-variant-position",
 }  # fmt: skip
 _PREFIXED = ("transform", "filter", "clip-path", "mask", "mask-image", "animation", "animation-name", "opacity",
              "animation-fill-mode", "animation-iteration-count", "background-clip")  # fmt: skip
@@ -188,6 +189,8 @@ def longhands(name: str, value: Value | None) -> dict[str, Value]:
         return {"overflow-x": value[:1], "overflow-y": value[1:2] or value[:1]}
     if name == "mask":
         return {"mask-image": tuple(token for token in value if token.type in _PICTURE)}
+    if name == "text-decoration":
+        return {"text-decoration-line": value}
     return {"background": _background, "font": _font, "animation": _animation}[name](value)
 
 

@@ -13,6 +13,7 @@ from pipeline.parse.css.paint import UNKNOWN, Paint, background, edge, text_pain
 from pipeline.parse.css.syntax import Measure, font_size, read_value, word
 from pipeline.parse.look.appearance import FAINTEST, SLIVER, Appearance, squeezed
 from pipeline.parse.look.colours import BLACK, Colour, alike
+from pipeline.parse.look.raised import lowered, raised, struck
 
 POINTS = 0.75
 """Of a px."""
@@ -25,6 +26,13 @@ _INITIAL = {"visibility": "visible", "color": "canvastext", "font-size": "medium
             "text-indent": "0", "white-space": "normal", "line-height": "normal", "fill": "#000",
             "text-shadow": "none", "-webkit-text-fill-color": "currentcolor"}  # fmt: skip
 _SLIVER = SLIVER / POINTS
+_LEVELS = {"sup": 1, "super": 1, "sub": -1}
+_STRUCK = {"s", "strike", "del"}
+_DECORATED = {"sup", "sub", *_STRUCK}
+_DECORATING = frozenset(("vertical-align", "text-decoration-line", "font-variant-position", "top", "bottom"))
+_CELLS = {"td", "th", "img", "table", "tr", "tbody", "thead", "tfoot"}  # aligned in their row or line
+_NOTABLE = 0.2  # of the size of letters: a shift from which on text is raised or lowered
+_SMALL = 0.85  # of the letters around: text that is smaller and stands at the top is raised
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,7 @@ class Look:
     are filters from the outermost in; the first `below` of them change the background, too. `counted`: the text here
     is part of hidden text that was counted already. `backed`: something opaque lies behind it that negative layers
     (z-index) are below of; `sunk`: it is in one of these. `items`: elements in it are laid out as boxes (flex, grid).
+    `level`: 1 for raised, -1 for lowered text. `struck`: a line is drawn through it.
     """
 
     shown: bool = True
@@ -60,6 +69,8 @@ class Look:
     items: bool = False
     drawing: bool = False
     quirks: bool = False
+    level: int = 0
+    struck: bool = False
     declared: Values = field(default_factory=dict)
     variables: Variables = field(default_factory=lambda: Variables({}))
 
@@ -130,6 +141,21 @@ class Look:
         box = box_of(tag, values, size, laid_out=self.items, quirks=self.quirks)
         text = self._text(values, size, box, unknown)
         return text._boxed(values, box, self, variables) if values else replace(text, variables=variables)
+
+    def decorated(self, tag: str, values: Values, outer: "Look") -> "Look":
+        """This look of an element in `outer`, raised, lowered or struck out where its tag or its values say so."""
+        if tag not in _DECORATED and _DECORATING.isdisjoint(values):
+            return self
+        lines = {word((token,)) for token in values.get("text-decoration-line", ())}
+        struck = "line-through" in lines or (tag in _STRUCK and "text-decoration-line" not in values)
+        return replace(
+            self, level=_level(tag, values, self.size, outer.size) or self.level, struck=self.struck or struck
+        )
+
+    def signed(self, text: str) -> str:
+        """Text of this look, wrapped where the writer has to mark it."""
+        text = struck(text) if self.struck else text
+        return raised(text) if self.level > 0 else lowered(text) if self.level < 0 else text
 
     def _size(self, values: Values) -> float:
         value = values.get("font-size", ())
@@ -206,6 +232,24 @@ class Look:
         if box.is_cut or (box.overflow_hidden and flat) or aside:
             return "all" if box.position != "static" or "transform" in values else "box"
         return "" if outer.clipped and box.position in {"absolute", "fixed"} else outer.clipped
+
+
+def _level(tag: str, values: Values, size: float, around: float) -> int:
+    """1 for text that is raised out of its line, -1 for lowered text, else 0; sizes of letters in px."""
+    align = values.get("vertical-align", ())
+    for name in (tag, word(align), keyword(values, "font-variant-position")):
+        if name in _LEVELS:
+            return _LEVELS[name]
+    if tag in _CELLS:
+        return 0
+    if size < _SMALL * around and word(align) in {"top", "text-top"}:
+        return 1
+    measure = Measure(size, size)
+    shift = measure.length(align) or 0.0
+    if keyword(values, "position") == "relative":
+        top, bottom = (measure.length(values.get(name, ())) for name in ("top", "bottom"))
+        shift += -top if top is not None else bottom or 0.0
+    return 0 if abs(shift) < _NOTABLE * size or abs(shift) > 2 * around else 1 if shift > 0 else -1
 
 
 def _line(values: Values, size: float) -> float | None:

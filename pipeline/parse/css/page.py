@@ -137,7 +137,7 @@ class PageStyles:
             return replace(outer, counted=True), kind
         unknown = self._unread and ("class" in element.attrib or "id" in element.attrib)
         look = outer.inside(element.tag, values, variables, unknown=unknown)
-        look = self._covers.applied(element, values, look)
+        look = self._covers.applied(element, values, look.decorated(element.tag, values, outer))
         if element.tag in _OWN_COLOURS:
             look = _own_colours(element.tag, values, look)
         if element.tag == "svg":

@@ -11,9 +11,10 @@ from lxml import etree
 
 from pipeline.document import Parsed
 from pipeline.parse.contract import Source, finish
+from pipeline.parse.markup.formula import formula_text
 from pipeline.parse.markup.reading import LXML, stream_children
 from pipeline.parse.members import Members
-from pipeline.parse.office.drawing.shapes import GRAPHICS, A, math_text, paragraph_text, relation_of, write_graphic
+from pipeline.parse.office.drawing.shapes import GRAPHICS, A, paragraph_text, relation_of, write_graphic
 from pipeline.parse.office.embedded import add_embedded, add_part, refuse_pictures_alone
 from pipeline.parse.office.package import Package, children
 from pipeline.parse.office.word.boxes import PICTURES, Drawn
@@ -228,7 +229,7 @@ class _Part:
 
     def _formula(self, element: etree._Element) -> str:
         """A formula in one line, if any of its runs is seen."""
-        text = math_text(element)
+        text = formula_text(element)
         runs = [run for run in element.iter("{*}r") if "".join(run.itertext()).strip()]
         kinds = [self._sight.hides(run, self._style, self._around) for run in runs]
         return "" if kinds and kinds[0] and all(kinds) and self.writer.hide(kinds[0], text) else text

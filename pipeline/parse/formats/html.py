@@ -16,11 +16,12 @@ from pipeline.parse.contract import Source, finish
 from pipeline.parse.css.look import Look
 from pipeline.parse.css.page import NO_TEXT, PageStyles, all_text, draws_own_text
 from pipeline.parse.css.paint import UNKNOWN
+from pipeline.parse.markup.formula import formula_text
 from pipeline.parse.markup.reading import LXML, whole_number
 from pipeline.parse.office.numerals import format_number
 from pipeline.parse.writer import TextWriter, one_line
 
-PARSER = f"html/3 {LXML}, tinycss2 {version('tinycss2')}"
+PARSER = f"html/4 {LXML}, tinycss2 {version('tinycss2')}"
 _BLOCKS = {
     "address", "article", "aside", "blockquote", "body", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt",
     "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "html", "legend", "li", "main", "menu",
@@ -30,6 +31,11 @@ _BLOCKS = {
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 _FORMS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}  # of numbers, by `type`
 _LISTS = {"ol", "ul", "menu", "dir"}
+_VOID = (
+    "area", "base", "basefont", "bgsound", "br", "col", "command", "embed", "frame", "hr", "image", "img", "input",
+    "keygen", "link", "meta", "nextid", "param", "source", "track", "wbr",
+)  # fmt: skip
+"""Elements without content (HTML, 13.1.2), also those of former times."""
 _CLOSE = {"li", "dt", "dd", "div", "optgroup", "option", "legend", "summary", "text"}  # no empty line around them
 _AS_TYPED = {"pre", "textarea", "listing", "xmp"}
 _GROUPS = {"table", "thead", "tbody", "tfoot"}
@@ -63,6 +69,7 @@ def write_html(writer: TextWriter, markup: str) -> list[str]:
             raise DocumentError(Failure.CORRUPT, f"it can be read only to line {entry.line}: {entry.message}")
     if root is None:
         return []
+    _empty(root)
     writer.block(_title(root))
     styles = PageStyles(root, quirks=not _STANDARD.search(markup[:_PROLOGUE]))
     walk = _Walk(writer, styles, styles.first)
@@ -71,6 +78,20 @@ def write_html(writer: TextWriter, markup: str) -> list[str]:
     if styles.doubt:
         writer.doubt(styles.doubt)
     return [frame.get("src", "") for frame in root.iter("frame")]
+
+
+def _empty(root: etree._Element) -> None:
+    """Put behind each void element what the parser, which does not know all of them, took for its content."""
+    for element in list(root.iter(*_VOID)):
+        parent = element.getparent()
+        if parent is None or not (element.text or len(element)):
+            continue
+        text, children, tail, element.text = element.text, list(element), element.tail, None
+        for place, child in enumerate(children, parent.index(element) + 1):
+            parent.insert(place, child)
+        element.tail = text
+        last = children[-1] if children else element
+        last.tail = (last.tail or "") + (tail or "") or None
 
 
 def _title(root: etree._Element) -> str:
@@ -99,14 +120,20 @@ class _Walk:
         if not self._enter(element):
             return
         tag = element.tag
-        if tag in {"br", "wbr"}:
-            self._line.append("\n" if tag == "br" else "")
+        if tag == "br":
+            self._line.append("\n")
         elif tag in {"input", "img", "area"}:
             self._text(_field(element) if tag == "input" else f" {element.get('alt', '')} ")
         elif tag == "tr":
             self._row(element)
         elif tag == "select":
             self._select(element)
+        elif tag == "math":
+            self._formula(formula_text(element))
+        elif tag == "rt":
+            self._line.append("(")
+            self._inside(element)
+            self._line.append(")")
         elif tag in _HEADINGS:
             self._heading(element, _HEADINGS[tag])
         elif tag in _GROUPS:
@@ -157,7 +184,11 @@ class _Walk:
 
     def _text(self, text: str | None, *, drawn: bool = True) -> None:
         if text and (text := self._seen(text, drawn=drawn)):
-            self._line.append(text if self._pre else re.sub(r"\s+", " ", text))
+            self._line.append(self._look.signed(text if self._pre else re.sub(r"\s+", " ", text)))
+
+    def _formula(self, text: str) -> None:
+        beside = self._line[-1][-1:].isalnum() if self._line else False
+        self._text(f" {text}" if beside and text[:1].isalnum() else text)
 
     def _seen(self, text: str, *, drawn: bool = True) -> str:
         """The text, or nothing of it where nobody sees it and the rule is to leave that out."""

@@ -18,17 +18,26 @@ _JOINS = re.compile(r"[\s(\[{/\u2044|~^_]|\Z")  # after these a sign touches no 
 
 def raised(text: str) -> str:
     """A run that stands above the line, such as the number of a footnote."""
-    return f"{_RAISED[0]}{text}{_RAISED[1]}" if text else text
+    return _wrapped(text, _RAISED)
 
 
 def lowered(text: str) -> str:
     """A run that stands below the line, such as an index."""
-    return f"{_LOWERED[0]}{text}{_LOWERED[1]}" if text else text
+    return _wrapped(text, _LOWERED)
 
 
 def struck(text: str) -> str:
     """A run with a line through it: it holds no more, and is marked so."""
-    return f"{_STRUCK[0]}{text}{_STRUCK[1]}" if text else text
+    return _wrapped(text, _STRUCK)
+
+
+def _wrapped(text: str, kind: tuple[str, str]) -> str:
+    """A run with its signs, the white space at its ends outside of them."""
+    body = text.strip()
+    if not body:
+        return text
+    start = text.index(body)
+    return f"{text[:start]}{kind[0]}{body}{kind[1]}{text[start + len(body) :]}"
 
 
 def marked(text: str) -> tuple[str, int]:
@@ -42,7 +51,9 @@ def marked(text: str) -> tuple[str, int]:
     for run in _RUN.finditer(text):
         kind, blank, body, more = run.groups()
         parts.append(text[done : run.start()])
-        before = "" if blank else next((one[-1] for one in reversed(parts) if one), "")
+        before = next((one[-1] for one in reversed(parts) if one), "")
+        if (blank or before == " ") and not (before := "".join(parts[-2:]).rstrip(" ")[-1:]).isdecimal():
+            before = ""  # a space keeps apart all but the groups of a number
         after = "" if more else text[run.end() : run.end() + 1]
         parts.append(f"{blank}{_between(before, body, after, kind)}{more}")
         done = run.end()

@@ -7,11 +7,17 @@ import html
 
 from lxml import etree
 
+from pipeline.parse.look.raised import lowered, raised, struck
+from pipeline.parse.markup.formula import formula_text
 from pipeline.parse.markup.reading import local_name
 from pipeline.parse.writer import TextWriter, one_line
 
 _ABOUT_XML = ("{http://www.w3.org/XML/1998/namespace}", "{http://www.w3.org/2001/XMLSchema-instance}",
               "{http://www.w3.org/1999/xlink}")  # fmt: skip
+_SIGNS = (
+    (("sup", "superscript", "super"), raised), (("sub", "subscript"), lowered),
+    (("strike", "strikethrough", "line-through", "del"), struck),
+)  # fmt: skip
 
 
 def elements_of(element: etree._Element) -> list[etree._Element]:
@@ -30,11 +36,19 @@ def flat_text(element: etree._Element) -> str:
     pieces = [element.text or ""]
     for child in element:
         if isinstance(child.tag, str):
-            pieces.append(flat_text(child))
+            pieces.append(_signed(child, flat_text(child)))
         else:
             pieces.append(html.unescape(child.text or ""))
         pieces.append(child.tail or "")
     return "".join(pieces)
+
+
+def _signed(element: etree._Element, text: str) -> str:
+    """The text of an element within a line, wrapped where it is raised, lowered or struck out."""
+    if (name := local_name(element.tag)) == "math":
+        return formula_text(element)
+    kinds = {name, *(str(element.get(key, "")) for key in ("rend", "rendition", "role"))}
+    return next((sign(text) for names, sign in _SIGNS if not kinds.isdisjoint(names)), text)
 
 
 def has_text_between(element: etree._Element) -> bool:
@@ -60,6 +74,7 @@ _BLOCKS = {
     "informaltable", "figure", "blockquote", "def-list", "ul", "ol", "dl", *_PARAGRAPHS,
 }  # fmt: skip
 _AS_TYPED = {"programlisting", "preformat", "literallayout", "screen", "codeblock"}
+_STARRED = tuple(f"{{*}}{name}" for name in _BLOCKS | _AS_TYPED)
 
 
 def is_prose(root: etree._Element) -> bool:
@@ -123,6 +138,8 @@ class _Prose:
             elif local_name(child.tag) in _BLOCKS | _AS_TYPED:
                 self._flush()
                 self.element(child, level)
+            elif next(child.iter(*_STARRED), None) is None:
+                self._line.append(_signed(child, flat_text(child)))
             else:
                 self._inline(child, level)
             self._line.append(child.tail or "")

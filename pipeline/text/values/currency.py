@@ -28,6 +28,7 @@ _MINUS = re.compile(r"(?<![\w.,])[-−] ?$")
 _ROUND = re.compile(r"[.,](?:--|-|–|—)")
 _TRAILING_MINUS = re.compile(r"-(?![\w-])")
 _AFTER = re.compile(rf"{_GAP}{_NAME}(?!\d)")
+_FOOTNOTE = re.compile(r"[.,]?(?:\^\(?[\w*]{1,3}\)?|[⁰¹²³⁴-⁹]{1,3})")
 _ANY = re.compile(_NAME)
 
 
@@ -54,14 +55,15 @@ def before(text: str, start: int, floor: int) -> Beside:
 
 def after(text: str, end: int, *, named: bool) -> Beside:
     """Read the signs after the number that ends at `end`: a dash for no cents, a minus, a scale, and the currency,
-    unless that was `named` before it.
+    unless that was `named` before it. The mark of a footnote may stand between.
     """
     edge, scale, negative = end, 0, False
     if match := _ROUND.match(text, end):
         edge = match.end()
     elif match := _TRAILING_MINUS.match(text, end):
         edge, negative = match.end(), True
-    at = edge
+    footnote = _FOOTNOTE.match(text, edge)
+    at = footnote.end() if footnote else edge
     if (match := _AFTER.match(text, at, end + _REACH)) and match["name"] in SCALES:
         scale, edge = SCALES[match["name"]], match.end()
         at = edge + text.startswith(".", edge)

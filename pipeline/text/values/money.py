@@ -11,7 +11,7 @@ from pipeline.text.values.currency import Beside
 from pipeline.text.values.decimals import NUMBER, parse_decimal
 from pipeline.text.values.reading import Reading
 
-_AMOUNT = re.compile(rf"(?:(?<![\w.,/])(?<!\d-)|(?<=EUR|USD|GBP|CHF)){NUMBER}(?!\d)")
+_AMOUNT = re.compile(rf"(?:(?<![\w.,/^])(?<!\d-)(?<!\^\()|(?<=EUR|USD|GBP|CHF)){NUMBER}(?!\d)")
 _CENTS = re.compile(r"[.,]\d{2}$")
 _PAYABLE = re.compile(  # what stands before the sum of an invoice, rather than one of its parts
     r"\b(?:grand\s+total|(?:total|amount|balance)(?:\s+amount)?\s+(?:due|payable|to\s+pay)|invoice\s+total|total\s+invoice"
@@ -26,6 +26,7 @@ _SUM = (
     "total", "amount", "sum", "due", "payable", "grand", "balance", "gesamtbetrag", "rechnungsbetrag", "gesamt",
     "betrag", "summe", "montant", "ttc", "totaal", "totale", "importe", "invoice",
 )  # fmt: skip
+_RAISED_CENTS = re.compile(r"[.,]?(?:\^\d\d|[⁰¹²³⁴-⁹]{2})(?!\w)")
 _NEAR = 64  # characters before an amount that say that it is the sum
 _NO_MONEY = re.compile("[.,/:-]\\d|[ \u00a0\u202f]{0,2}(?:%|[Pp]rozent|percent)|[^\\W_]")
 
@@ -44,6 +45,8 @@ def find(text: str, reading: Reading) -> Iterator[Value]:
         after = currency.after(text, match.end(), named=before.unit is not None)
         if before.unit or after.unit or _looks_like_money(text, match.start(), match.end()):
             value = _value(parsed[0], before, after, default)
+            if (cents := _RAISED_CENTS.match(text, match.end())) and "." not in parsed[0]:
+                value = replace(value, note=f"{match[0]}{cents[0]}: what is raised is cents or a footnote", sure=False)
             payable = _PAYABLE.search(text, max(0, value.start - _NEAR), value.start)
             yield replace(value, cues=_SUM) if payable else value
             taken = after.edge

@@ -8,7 +8,9 @@ from pipeline.text.values.base import Value
 from pipeline.text.values.decimals import NUMBER, parse_decimal
 from pipeline.text.values.reading import Reading
 
-_NUMBER = re.compile(rf"(?<![\w.,/-])[-−+]?(?<!\d){NUMBER}(?![\w/]|[.,'-]\d)")  # noqa: RUF001  a minus sign is meant
+_NUMBER = re.compile(  # no exponent, no footnote, and no power of ten
+    rf"(?<![\w.,/^-])(?<!\^\()[-−+]?(?<!\d){NUMBER}(?![\w/]|[.,'-]\d|(?<=(?<![\d.,])10)\^[-−]?\d)"  # noqa: RUF001
+)
 _TIME = re.compile(
     r"(?<!\d)\d{1,2}[:.]\d{2}(?::\d{2})?(?: ?[+-]\d{4}| ?(?:Uhr|[ap]\.?m\b\.?))"
     r"|(?<![\d:])\d{1,2}:\d{2}(?::\d{2})?(?![\d:])|(?<!\d)\d{1,2} ?(?:Uhr|[ap]\.?m\b)",

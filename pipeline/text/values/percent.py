@@ -8,7 +8,8 @@ from pipeline.text.values.decimals import NUMBER, parse_decimal
 from pipeline.text.values.reading import Reading
 
 _PERCENT = re.compile(
-    rf"(?<![\w.,])([-−+]?)({NUMBER})[ \u00a0\u202f]?(?:%|percent\b|per cent\b|prozent\b|pour cent\b|v\. ?H\.)",  # noqa: RUF001
+    rf"(?<![\w.,^])([-−+]?)({NUMBER})(?:\^\(?\w{{1,2}}\)?)?[ \u00a0\u202f]?"  # noqa: RUF001
+    r"(?:%|percent\b|per cent\b|prozent\b|pour cent\b|v\. ?H\.)",
     re.IGNORECASE,
 )
 

@@ -8,6 +8,7 @@ from functools import partial
 
 from lxml import etree
 
+from pipeline.parse.markup.formula import formula_text
 from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.cells import number_kind, number_text
 from pipeline.parse.office.drawing.scene import Scene
@@ -76,21 +77,6 @@ DGM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 GRAPHICS = {C + "chart", CX + "chart", DGM + "relIds"}  # what stands for a chart or a diagram in a part of its own
 _PLACEHOLDERS = {"sldNum", "hdr", "dt", "ftr", "sldImg"}
-_BETWEEN = {"f": "/", "sSup": "^", "sSub": "_"}  # of the parts of a formula
-
-
-def math_text(element: etree._Element) -> str:
-    """A formula (Office math) in one line: a fraction as a/b, x^2, x_1."""
-    pieces = []
-    for name, child in children(element):
-        if name == "t":
-            pieces.append(child.text or "")
-        elif name in _BETWEEN:
-            parts = [math_text(part) for kind, part in children(child) if not kind.endswith("Pr")]
-            pieces.append(_BETWEEN[name].join(parts))
-        else:
-            pieces.append(math_text(child))
-    return "".join(pieces)
 
 
 def paragraph_text(paragraph: etree._Element) -> str:
@@ -152,7 +138,7 @@ def _pieces(paragraph: etree._Element) -> Iterator[tuple[str, etree._Element | N
         elif name == "br":
             yield "\n", None
         elif name == "m":
-            yield math_text(child), None
+            yield formula_text(child), None
 
 
 def write_graphic(writer: TextWriter, package: Package, part: str, reference: etree._Element) -> None:

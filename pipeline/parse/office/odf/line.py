@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from pipeline.parse.markup.reading import local_name, whole_number
+from pipeline.parse.markup.formula import formula_text
+from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.numerals import format_number
 from pipeline.parse.office.odf.document import attribute, full, name_of, named
 from pipeline.parse.office.odf.styles import Styles
 
 _WHITE = re.compile("[ \t\r\n]+")
 _BLANKS = 100  # the most that one text:s stands for: more have no other meaning
-_BETWEEN = {"mfrac": "/", "msup": "^", "msub": "_", "mover": "^", "munder": "_"}
 _TICKED = {
     "form:checkbox": ("form:current-state", "form:state"),
     "form:radio": ("form:current-selected", "form:selected"),
@@ -60,22 +60,9 @@ def blank(element: etree._Element) -> str:
     return "\t" if name == "text:tab" else "\n"
 
 
-def formula_text(element: etree._Element) -> str:
-    """A formula (MathML) in one line: a fraction as a/b, x^2, x_1; else the source that its annotation gives."""
-    text = _mathml(element)
-    if text.strip():
-        return text
-    return " ".join(one.text or "" for one in element.iter(full("math:annotation")))
-
-
-def _mathml(element: etree._Element) -> str:
-    name = local_name(element.tag)
-    if name in {"annotation", "annotation-xml"}:
-        return ""
-    parts = [(element.text or "").strip()]
-    for child in element:
-        parts.append(_mathml(child))
-    return _BETWEEN[name].join(parts[1:]) if name in _BETWEEN else "".join(parts)
+def formula_or_source(element: etree._Element) -> str:
+    """A formula (MathML) in one line; where it shows nothing, the source that its annotation gives."""
+    return formula_text(element) or " ".join(one.text or "" for one in element.iter(full("math:annotation")))
 
 
 def control_text(control: etree._Element) -> str:

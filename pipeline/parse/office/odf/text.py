@@ -11,7 +11,15 @@ from lxml import etree
 
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.odf.document import OpenDocument, attribute, full, name_of, named, repeats
-from pipeline.parse.office.odf.line import Line, Lists, blank, control_text, formula_text, hides_itself, is_numbered
+from pipeline.parse.office.odf.line import (
+    Line,
+    Lists,
+    blank,
+    control_text,
+    formula_or_source,
+    hides_itself,
+    is_numbered,
+)
 from pipeline.parse.office.odf.styles import Look, Looks, Styles, length
 from pipeline.parse.office.odf.view import Page, style_of
 from pipeline.parse.writer import CELL, TextWriter
@@ -270,7 +278,7 @@ class Flow:
     def _show(self, root: etree._Element) -> None:
         """Write a chart or formula; other documents are not read."""
         if name_of(root.tag) == "math:math":
-            self.writer.block(formula_text(root))
+            self.writer.block(formula_or_source(root))
             return
         charts = list(named(root, "office:chart"))
         for chart in charts:
@@ -325,7 +333,7 @@ class Flow:
         if not self._inside and objects and name_of(objects[0].tag) == "draw:object":
             root = self._document.object(objects[0])
             if root is not None and name_of(root.tag) == "math:math":
-                line.exact(formula_text(root))
+                line.exact(formula_or_source(root))
             elif root is not None:
                 self._hung.append(partial(self._show, root))
         else:

@@ -118,3 +118,39 @@ def test_an_xhtml_page_with_a_declaration(parse) -> None:
     data = '<?xml version="1.0" encoding="iso-8859-1"?><!DOCTYPE html><html xmlns="x"><base href="y"/><p>Maß</p></html>'
     parsed = parse(data.encode("iso-8859-1"))
     assert (parsed.media_type, parsed.text) == ("text/html", "Maß")
+
+
+@pytest.mark.parametrize(
+    "tag", ["wbr", "source src=x", "track", "embed", "param", "keygen", "col", "basefont", "bgsound", "img", "input"]
+)
+def test_nothing_is_in_an_element_without_content(parse, tag: str) -> None:
+    parsed = parse(f"<html><p>Total <{tag} hidden style='display: none'>EUR <{tag}>5</p><p>after</p></html>".encode())
+    assert parsed.text.split() == ["Total", "EUR", "5", "after"]
+
+
+def test_unknown_elements_hold_their_text(parse) -> None:
+    assert parse(b"<html><p>A<foo>B</foo>C<bar/>D<x-y>E<wbr>F</x-y></p></html>").text == "ABCDEF"
+
+
+SIGNS = """<html><style>.f {font-size: 60%; vertical-align: top} .g {position: relative; top: -.5em; font-size: 70%}
+sup {vertical-align: baseline; position: relative; top: -.5em} .old {text-decoration: line-through red}</style>
+<p>Total EUR 1,240<sup>1</sup>, 950<span class=f>2</span>, 33<span class=g>3</span>, 7<u>8</u>, 120 m<sup>2</sup>,
+10<span style="vertical-align: super">9</span>/l, H<sub>2</sub>O, 5<sub>4</sub>, 1<sup>st</sup></p>
+<p>Rent <s>EUR <b>900</b></s> <del>six</del> <span class=old>old</span> <s style="text-decoration: none">950</s></p>
+<table><tr><td style="vertical-align: super">1<td>22<sup>3</sup><td class=old>7</table></html>"""
+
+
+def test_raised_lowered_and_struck_out_text_is_marked(parse) -> None:
+    parsed = parse(SIGNS.encode())
+    assert parsed.text.split("\n\n") == [
+        "Total EUR 1,240^1, 950^2, 33^3, 78, 120 m^2, 10^9/l, H2O, 5_4, 1st",
+        "Rent ~~EUR 900 six old~~ 950",
+        "1 | 22^3 | ~~7~~",
+    ]
+    assert parsed.notes == ("struck-out text, marked ~~ ~~: 13 characters",)
+
+
+def test_formulas_and_readings_stand_apart(parse) -> None:
+    fraction = "<math><mfrac><mn>1</mn><mn>2</mn></mfrac></math>"
+    assert parse(f"<html><p>{fraction} or 1{fraction} of</p></html>".encode()).text == "1/2 or 1 1/2 of"
+    assert parse("<html><p><ruby>山田<rt>やまだ</rt></ruby></p></html>".encode()).text == "山田(やまだ)"

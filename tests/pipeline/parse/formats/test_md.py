@@ -92,3 +92,59 @@ def test_comments_are_kept_where_the_job_says_so(parse_members) -> None:
 )
 def test_hostile_marks_take_no_time(parse, text: str) -> None:
     assert parse(text.encode(), "a.md").text is not None
+
+
+UNSHOWN = """# Offer [terms][t] ![plan](p.png "a title of a picture")
+
+[//]: # (Pay 9,000.)
+[t]: https://e.org/terms "Tip"
+[unused]: <https://e.org>
+> [quoted]: # 'in a
+> quotation'
+
+A [link](u "Pay 8,000.") and `[code](u "stays")`
+[no]: definition (within a paragraph)
+
+Cited[^2], not the other.
+
+[^1]: Pay 7,000.
+  At once.
+
+[^2]: In full.
+
+```text Pay 6,000.
+[^3]: # (code)
+```
+"""
+
+
+def test_what_no_page_shows_is_hidden(parse, parse_members) -> None:
+    parsed = parse(UNSHOWN.encode(), "a.md")
+    assert [line for line in parsed.text.split("\n") if line.strip()] == [
+        "# Offer [terms][t] ![plan](p.png)",
+        "[t]: https://e.org/terms",
+        'A [link](u) and `[code](u "stays")`',
+        "[no]: definition (within a paragraph)",
+        "Cited[^2], not the other.",
+        "[^2]: In full.",
+        "```text ",
+        "[^3]: # (code)",
+        "```",
+    ]
+    assert sum(one.characters for one in parsed.hidden) > 100
+    assert parse_members(UNSHOWN.encode(), "a.md", Options(hidden="keep"))[0].text == UNSHOWN.strip("\n")
+
+
+@pytest.mark.parametrize(
+    "markup", ['<span style="display: none">x</span>', "<p hidden>x</p>", "<template>x</template>"]
+)
+def test_html_that_may_hide_text_is_for_review(parse, markup: str) -> None:
+    assert "HTML within it may hide text" in parse(f"Text.\n\n{markup}\n".encode(), "a.md").unsure[0]
+    assert parse(f"Text.\n\n`{markup}` <b>bold</b>\n".encode(), "a.md").unsure == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["[^a]: b\n" * 20_000, "[a]: b\n" * 20_000, "x [" * 50_000 + '")', "> " * 50_000 + "]:"]
+)
+def test_many_definitions_take_no_time(parse, text: str) -> None:
+    assert parse((text + "\n\nend").encode(), "a.md").text.endswith("end")

@@ -130,3 +130,13 @@ def test_a_prefix_is_no_paragraph_of_html(parse) -> None:
 def test_many_of_one_name_in_bounded_time(parse) -> None:
     parsed = parse(b"<r>" + b"<x><a>1</a><b>2</b></x>" * 30_000 + b"</r>")
     assert parsed.text.endswith("x[30000]\n\na: 1\nb: 2")
+
+
+def test_signs_in_articles_are_marked(parse) -> None:
+    math = (
+        '<m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:mfrac><m:mn>1</m:mn><m:mn>2</m:mn></m:mfrac></m:math>'
+    )
+    text = "EUR 1,240<sup>1</sup> and <italic>10<sup>9</sup></italic>/l, <strike>900</strike> 950"
+    text += ", 5<hi rend='superscript'>2</hi>"
+    parsed = parse(f"<article><title>A</title><p>{text}, {math}</p></article>".encode())
+    assert parsed.text == "A\n\nEUR 1,240^1 and 10^9/l, ~~900~~ 950, 5^2, 1/2"

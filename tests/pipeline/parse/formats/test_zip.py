@@ -244,3 +244,11 @@ def test_a_hundred_million_bytes_take_as_long_as_deflate_takes(parse_members) ->
     _, found = parse_members(data)
     assert time.perf_counter() - began < 5 * plain + 2  # other work may be on the machine
     assert found == files
+
+
+@pytest.mark.parametrize(
+    ("encoding", "name"), [("gb18030", "合同.txt"), ("cp932", "契約書.txt"), ("cp949", "계약서.txt")]
+)
+def test_short_names_of_east_asia(parse_members, encoding: str, name: str) -> None:
+    _, members = parse_members(by_hand(name.encode(encoding), b"Lease agreement"))
+    assert members == {name: b"Lease agreement"}

@@ -135,3 +135,33 @@ def test_the_sum_of_an_invoice_has_cues(label: str) -> None:
     part, whole = VALUES["money"](text, read_habits(text))
     assert part.cues == ()
     assert "total" in whole.cues
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "values"),
+    [
+        ("money", "EUR 1,240^1 net", ["1240 EUR"]),
+        ("money", "1,240^1 EUR 500", ["1240 EUR"]),
+        ("money", "1,240.^3 EUR", ["1240 EUR"]),
+        ("money", "rent 950² EUR", ["950 EUR"]),
+        ("money", "EUR 1,240^(1)", ["1240 EUR"]),
+        ("money", "~~EUR 900~~ EUR 950", ["950 EUR"]),
+        ("money", "EUR 1,240^50", ["1240 EUR"]),
+        ("money", "19,^99 €", ["19 EUR"]),
+        ("number", "10^9/l or 10^6 cells", []),
+        ("number", "120^2 m, 7^(8)", ["120", "7"]),
+        ("number", "~~3~~ 5", ["5"]),
+        ("percent", "19^1 %", ["19%"]),
+        ("date", "30 June 2026^2)", ["2026-06-30"]),
+        ("date", "~~1 May 2026~~ 2 May 2026", ["2026-05-02"]),
+    ],
+)
+def test_raised_and_struck_out_digits_are_no_part_of_a_value(kind: str, text: str, values: list[str]) -> None:
+    assert [one.value for one in VALUES[kind](text, read_habits(text))] == values
+
+
+def test_raised_cents_are_not_guessed() -> None:
+    for text in ("EUR 1,240^50", "EUR 1,240⁵⁰", "19,^99 €"):
+        (value,) = VALUES["money"](text, read_habits(text))
+        assert not value.sure
+        assert "cents or a footnote" in str(value.note)

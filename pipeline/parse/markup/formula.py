@@ -1,0 +1,91 @@
+"""Formulas (MathML 3, and Office Math of ISO/IEC 29500-1, 22.1) in one line: 1/2, x^2, x_1, (a+b)/2, √2.
+
+Where parts stand above, below or beside one another on the page, a mark stands between them here, so that two of them
+never become one number.
+"""
+
+import re
+from collections.abc import Iterable
+
+from lxml import etree
+
+from pipeline.parse.markup.reading import local_name
+
+_JOINED = {
+    "mfrac": "/", "f": "/", "msup": "^", "sSup": "^", "msub": "_", "sSub": "_", "mover": "^", "munder": "_",
+    "limLow": "_", "limUpp": "^", "sSubSup": "_^", "msubsup": "_^", "munderover": "_^", "nary": "_^", "mtr": " ",
+    "mlabeledtr": " ", "mtable": "; ", "m": "; ", "mr": " ", "eqArr": "; ", "mmultiscripts": "_^",
+}  # fmt: skip
+"""What stands between the parts of an element: one mark for all, or the first and the second."""
+_SILENT = {"annotation", "annotation-xml", "mprescripts", "mphantom", "phant"}
+_ROOTS = {"msqrt", "mroot", "rad"}
+_WHOLE = re.compile(r"[\w.,\u2032%]*")  # needs no brackets as a part of a fraction or an index
+
+
+def formula_text(element: etree._Element) -> str:
+    """The formula in an element, in one line."""
+    name = local_name(element.tag)
+    if name in _SILENT or name.endswith("Pr"):
+        return ""
+    if name in {"t", "mi", "mn", "mo", "mtext", "ms"}:
+        return "".join(map(str, element.itertext())).strip(None if name != "t" else "\n")
+    parts = [(child, formula_text(child)) for child in element if isinstance(child.tag, str)]
+    if name == "sPre":  # index, power, and then what has them
+        parts = [parts[-1], *parts[:-1]]
+    if name in _ROOTS:
+        return _root(name, [text for child, text in parts if not local_name(child.tag).endswith("Pr")])
+    if name == "d":
+        return _bracketed(element, [text for _, text in parts if text])
+    if name == "nary":
+        *limits, body = [text for _, text in parts[-3:]] or [""]
+        return f"{_joined('_^', [_sign(element, 'nary', chr(0x222B)), *limits])} {body}"
+    if name in _JOINED:
+        return _joined(_JOINED[name], [text for child, text in parts if not local_name(child.tag).endswith("Pr")])
+    return _in_line(element, parts)
+
+
+def _in_line(element: etree._Element, parts: Iterable[tuple[etree._Element, str]]) -> str:
+    """Parts that follow one another; a number and a fraction beside it are kept apart."""
+    line = (element.text or "").strip()
+    for child, text in parts:
+        built = local_name(child.tag) in _JOINED
+        if built and line[-1:].isalnum() and (text[:1].isdecimal() or text[:1] == "("):
+            line += " "
+        line += text + (child.tail or "").strip()
+    return line
+
+
+def _joined(marks: str, parts: list[str]) -> str:
+    if marks[0] in " ;":
+        return marks.join(parts)
+    own = [parts[0] if marks == "_^" else _whole(parts[0])] if parts else []
+    for place, part in enumerate(parts[1:]):
+        if part:
+            own.append(marks[min(place, len(marks) - 1)] + _whole(part))
+    return "".join(own)
+
+
+def _whole(part: str) -> str:
+    return part if _WHOLE.fullmatch(part.strip()) else f"({part})"
+
+
+def _root(name: str, parts: list[str]) -> str:
+    """A root, with its degree before it where it is none of two."""
+    if name == "msqrt":
+        return f"\u221a{_whole(''.join(parts))}"
+    base, degree = (parts[0], parts[1]) if name == "mroot" else (parts[-1], "".join(parts[:-1]))
+    return f"{f'{_whole(degree)}^' if degree else ''}\u221a{_whole(base)}" if parts else ""
+
+
+def _bracketed(element: etree._Element, parts: list[str]) -> str:
+    return _sign(element, "beg", "(") + _sign(element, "sep", "|").join(parts) + _sign(element, "end", ")")
+
+
+def _sign(element: etree._Element, which: str, usual: str) -> str:
+    """A sign that the properties of an element name; an empty one is none."""
+    tag = "chr" if which == "nary" else f"{which}Chr"
+    for one in element.iter("{*}" + tag):
+        parent = one.getparent()
+        if parent is not None and parent.getparent() is element:
+            return str(next((value for key, value in one.attrib.items() if local_name(str(key)) == "val"), ""))
+    return usual
