@@ -34,6 +34,7 @@ def make_site(workspace: Workspace) -> pipeline.Site:
         passphrase_file=workspace.passphrase_file,
         limits=_limits(limits),
         max_document_bytes=limits.document_mib * _MIB,
+        bounds=pipeline.Bounds(limits.document_tokens, limits.document_seconds),
         isolation=limits.isolation,
         require_admission=workspace.site.models.require_admission,
         at_rest=workspace.at_rest,

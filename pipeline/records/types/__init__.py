@@ -47,7 +47,7 @@ from pipeline.records.types.deletions import (
     Released,
     RewrittenPart,
 )
-from pipeline.records.types.documents import Document, MadeFile, ParseOptions, Part, Placed, Worker
+from pipeline.records.types.documents import Document, Earlier, MadeFile, ParseOptions, Part, Placed, Worker
 from pipeline.records.types.quality import Qualified
 from pipeline.records.types.recovery import ClockStepped, HandoverRefused, RecoveredCut, RecoveredUndone
 from pipeline.records.types.reports import Pace, Reported, Shares
