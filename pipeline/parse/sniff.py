@@ -21,6 +21,7 @@ from pipeline.parse.mail.header import is_mail
 from pipeline.parse.mail.plain import IN_TEXT, UNREAD
 from pipeline.parse.mail.signed import is_cms
 from pipeline.parse.office.binary.ole import OLE, CompoundFile
+from pipeline.parse.office.flat import is_flat
 from pipeline.parse.office.package import CONTENT_TYPES, Archive, Package
 from pipeline.parse.unpack.directory import read_directory
 from pipeline.parse.unpack.tape import is_tape
@@ -147,6 +148,8 @@ def _text(source: Source) -> str:
         raise DocumentError(Failure.UNSUPPORTED, UNREAD.format("yEnc or BinHex 4.0"))
     if is_mail(head, named=suffix in {".eml", ".p7m"}):
         return "message/rfc822"
+    if is_flat(head):
+        return Package(source.data).media_type or "an Office package of unknown kind"
     if is_json(text):
         return "application/json"
     if is_json_lines(text):

@@ -146,7 +146,7 @@ def _header(data: bytes, begin: int, end: int) -> "tuple[Message[str, str], int]
     found = _FIELDS.match(data, begin, end)
     after = found.end() if found else begin
     if after - begin > _HEADER:
-        raise DocumentError(Failure.TOO_LARGE, f"a mail with a header of {after - begin:,} bytes")
+        raise DocumentError(Failure.TOO_LARGE, f"a mail with a header of {after - begin:,} bytes; {_HEADER:,} are read")
     header = read_header(data[begin:after])
     for name in ("content-type", "content-disposition", "content-transfer-encoding", "content-id"):
         if len(str(header.get(name, ""))) > _FIELD:

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from pipeline.parse.look.colours import alike
 from pipeline.parse.pdf import objects as pdf
+from pipeline.parse.pdf.drawn.outlines import Drawn, drawn
 from pipeline.parse.pdf.geometry import Matrix, Rectangle, stretching, transformed
 
 _CELLS = 64  # along each side
@@ -23,6 +24,10 @@ _FEW = 64  # areas that are looked at one by one
 _TOUCH = 0.5  # points
 PAPER = (255, 255, 255)
 """The colour behind all that is painted."""
+
+TILED = (191, 191, 191)
+"""The colour that pdfium tells of a tiling pattern."""
+_SIGN = 20.0  # points across of a pattern that may have a word in it
 
 Colour = tuple[int, int, int]
 
@@ -59,6 +64,9 @@ class Scenery:
         self._line: Rectangle | None = None  # around the last lines that lie side by side
         self._rows = 0  # a bit for each row of cells that something touches
         self.images: list[tuple[int, Rectangle]] = []
+        self.paths: list[Drawn] = []  # that may be letters
+        self.rules: list[Rectangle] = []  # thin lines that do not stand upright
+        self.tiled: list[Rectangle] = []  # areas that may be filled with a pattern, which may be letters
 
     @property
     def last(self) -> int:
@@ -71,17 +79,23 @@ class Scenery:
 
     def add(self, item: int, kind: int, matrix: Matrix, texts: int) -> None:
         """Add an object that is no text, painted after so many texts."""
-        filled, drawn = pdf.area_and_line(item) if kind == pdf.PATH else (True, False)
-        if not filled and not drawn:
+        filled, ruled = pdf.area_and_line(item) if kind == pdf.PATH else (True, False)
+        if not filled and not ruled:
             return
         box = transformed(pdf.bounds_of(item), matrix)
+        if letters := drawn(item, kind, box, matrix):
+            self.paths.append(letters)
         if box[2] - box[0] < _THINNEST or box[3] - box[1] < _THINNEST:
+            if box[2] - box[0] > _THINNEST:
+                self.rules.append(box)
             if joined := self._joined(box):
                 self._add(joined, None, texts)
         elif filled:
             if kind == pdf.IMAGE:
                 self.images.append((item, box))
             fill = pdf.fill_of(item) if kind == pdf.PATH else None
+            if fill and fill[:3] == TILED and box[2] - box[0] >= _SIGN and len(self.tiled) < _FEW:
+                self.tiled.append(box)
             self._add(box, fill[:3] if fill and fill[3] == 255 else None, texts)
         elif pdf.line_width_of(item) * stretching(matrix) >= _THINNEST:
             self._add(box, None, texts)
