@@ -203,6 +203,8 @@ class _Sheet:
             said = attribute(cell, f"office:{kind}-value")
             if not reads_as_moment(shown, said):
                 self._results.doubt(*place, shown, said)
+            if attribute(cell, "table:formula"):
+                self._results.settle(*place, stored_value(cell))
             return self._flow.look.drawn(iso_moment(said) if kind == "date" else iso_duration(said))
         stored, value = stored_value(cell)
         if attribute(cell, "table:formula"):
