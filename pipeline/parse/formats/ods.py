@@ -17,12 +17,11 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.look.appearance import EDGE
 from pipeline.parse.look.colours import WHITE
-from pipeline.parse.look.raised import marked
 from pipeline.parse.markup.reading import LXML, decimal
 from pipeline.parse.office.cells import column_letters, iso_duration, iso_moment, number_text, reads_as, reads_as_moment
 from pipeline.parse.office.odf.cells import defined_names, read_grid, stored_value
 from pipeline.parse.office.odf.document import OpenDocument, attribute, full, name_of, repeats
-from pipeline.parse.office.odf.styles import Styles, length
+from pipeline.parse.office.odf.styles import Look, Styles, length
 from pipeline.parse.office.odf.text import Flow
 from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.writer import CELL
@@ -75,6 +74,7 @@ class _Sheet:
         self._flow = flow
         self._results = results
         self._name = name
+        self._looks: dict[tuple[str, str, bool], tuple[Look, str | None]] = {}
         self._row = self._column = 0  # how many have been read
         self._characters = 0  # of all cells, with what stands between them
         self._rows: list[tuple[int, int, dict[int, str]]] = []  # the first of equal rows, how many, text by column
@@ -167,47 +167,62 @@ class _Sheet:
 
     def _seen(self, cell: etree._Element, column: int, row: etree._Element) -> str:
         """The text of a cell as far as it is seen, by its style and the height of its row."""
-        flow, styles, style = self._flow, self._flow.styles, self._style(cell, column, row)
-        height = styles.value("table-row", attribute(row, "table:style-name"), _ROW, "style:row-height")
-        look = flow.looks.of("table-cell", style, replace(flow.looks.first, ground=WHITE, line=length(height)))
-        if styles.is_conditional("table-cell", style):
-            look = replace(look, ground=None, colour=None)
+        flow = self._flow
         is_text = attribute(cell, "office:value-type") in {"string", ""}  # which is judged by its parts
-        written = styles.value("table-cell", style, "", "style:data-style-name") or ""
-        if styles.shows_nothing(written, of_text=is_text):
-            look = replace(look, shown=False)
+        look, kind = self._look(self._style(cell, column, row), attribute(row, "table:style-name"), is_text)
         outer, flow.look = flow.look, look
-        text, kind = self._text(cell, column), look.hides
+        text = self._text(cell, column)
         flow.look = outer
         return "" if kind and text and not is_text and flow.writer.hide(kind, text) else text
+
+    def _look(self, style: str, row_style: str, is_text: bool) -> tuple[Look, str | None]:
+        """The look of cells of a style in rows of a style, and how it hides them; remembered, for there are few."""
+        key = style, row_style, is_text
+        if key not in self._looks:
+            flow, styles = self._flow, self._flow.styles
+            height = styles.value("table-row", row_style, _ROW, "style:row-height")
+            look = flow.looks.of("table-cell", style, replace(flow.looks.first, ground=WHITE, line=length(height)))
+            if styles.is_conditional("table-cell", style):
+                look = replace(look, ground=None, colour=None)
+            written = styles.value("table-cell", style, "", "style:data-style-name") or ""
+            if styles.shows_nothing(written, of_text=is_text):
+                look = replace(look, shown=False)
+            self._looks[key] = look, look.hides
+        return self._looks[key]
 
     def _comment(self, comment: etree._Element, place: str) -> None:
         text = self._flow.text_of(partial(self._flow.blocks, comment))
         self._comments.append(f"Comment ({place}, {comment.findtext(full('dc:creator')) or ''}): {text}")
 
     def _text(self, cell: etree._Element, column: int) -> str:
+        """The text of a cell: numbers as they are shown, moments in ISO form."""
         kind, place = attribute(cell, "office:value-type"), (self._name, self._row + 1, column + 1)
+        lines = list(cell.iterchildren(full("text:p")))
+        shown = " ".join("".join(map(str, line.itertext())) if len(line) else line.text or "" for line in lines).strip()
         if kind in {"date", "time"}:
             said = attribute(cell, f"office:{kind}-value")
-            shown = " ".join("".join(map(str, one.itertext())) for one in cell.iterchildren(full("text:p")))
             if not reads_as_moment(shown, said):
                 self._results.doubt(*place, shown, said)
-            return iso_moment(said) if kind == "date" else iso_duration(said)
+            if attribute(cell, "table:formula"):
+                self._results.settle(*place, stored_value(cell))
+            return self._flow.look.drawn(iso_moment(said) if kind == "date" else iso_duration(said))
         stored, value = stored_value(cell)
         if attribute(cell, "table:formula"):
             found = self._results.settle(*place, (stored, value))
             if found != (stored, value):
-                return number_text(found[1], "", 0) if found[0] == "n" else found[1]
-        if kind == "boolean":
-            return value
-        lines = [self._flow.inline(paragraph) for paragraph in cell.iterchildren(full("text:p"))]
-        shown = "\n".join(lines)
+                return self._flow.look.drawn(number_text(found[1], "", 0) if found[0] == "n" else found[1])
         number = decimal(value) if stored == "n" else None
         if number is not None:
-            if shown.strip() and not reads_as(marked(shown)[0], number):
+            if shown and not reads_as(shown, number):
                 self._results.doubt(*place, shown, value)
-            return shown if shown.strip() else number_text(value, "", 0)
+            return self._flow.look.drawn(shown or number_text(value, "", 0))
+        if kind == "boolean":
+            return self._flow.look.drawn(value)
         said = attribute(cell, "office:string-value")
-        if said and any(lines) and said.split() != marked(shown)[0].split():
+        if said and shown and said.split() != shown.split():
             self._results.doubt(*place, shown, said)
-        return shown if any(lines) else said
+        texts = [self._flow.inline(line) for line in lines]
+        if any(texts) or shown or not said:
+            return "\n".join(texts)
+        hidden = self._flow.look.hides
+        return "" if hidden and self._flow.writer.hide(hidden, said) else self._flow.look.drawn(said)

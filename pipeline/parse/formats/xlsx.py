@@ -56,7 +56,7 @@ class _Workbook:
                 texts.append("".join(text_runs(item)))
         calculation = workbook.find(S + "calcPr")
         stale = calculation is not None and _is_stale(calculation)
-        self.results = Results(self._grid, _names(workbook), stale, self._tables)
+        self.results = Results(self._grid, _names(workbook), stale, self._tables, styles.epoch)
         self._strings = Strings(texts, rich, styles, self.results, characters // 2)
         self._persons = _persons(package)
         self._parts = {

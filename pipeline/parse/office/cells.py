@@ -4,6 +4,7 @@ And whether a text that a file holds beside a value shows that value.
 """
 
 import re
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import islice
@@ -108,6 +109,9 @@ _FRACTION = re.compile(r"(?:(\d+) )?(\d+)/(\d+)")
 
 def reads_as(text: str, number: float) -> bool:
     """Whether a text shows a number, rounded perhaps, in the signs of any language."""
+    with suppress(ValueError):
+        if float(text) == number:
+            return True
     text = text.replace("\u2212", "-")
     found = list(islice(_DIGITS.finditer(text), 12))
     if not found:

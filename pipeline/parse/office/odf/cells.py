@@ -39,7 +39,7 @@ def stored_value(cell: etree._Element) -> Stored:
         lines = ["".join(map(str, line.itertext())) for line in cell.iterchildren(full("text:p"))]
         text = attribute(cell, "office:string-value") or "\n".join(lines)
         return "e" if text.startswith("#") and attribute(cell, "table:formula") else "str", text
-    return ("d", kind) if kind else ("n", "")
+    return ("d", attribute(cell, f"office:{kind}-value")) if kind else ("n", "")
 
 
 def read_grid(table: etree._Element) -> Grid | None:

@@ -5,7 +5,7 @@ import math
 from lxml import etree
 
 from pipeline.parse.markup.reading import decimal, whole_number
-from pipeline.parse.office.cells import number_text, reads_as
+from pipeline.parse.office.cells import number_text, reads_as, reads_as_moment
 from pipeline.parse.office.package import Package
 from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.office.sheets.values import Value
@@ -54,7 +54,12 @@ def _is(text: str, value: Value) -> bool:
 def _shows(text: str, value: Value) -> bool:
     """Whether a text is what a cell shows, whatever its number format is."""
     if isinstance(value, float):
-        return text == number_text(repr(value), "", 0) or reads_as(text, value)
+        moment = number_text(repr(value), "moment", 0)
+        return (
+            text == number_text(repr(value), "", 0)
+            or reads_as(text, value)
+            or (any(map(str.isdecimal, text)) and reads_as_moment(text, moment))
+        )
     if isinstance(value, bool):
         value = str(value).upper()
     return text.split() == (value or "").split()

@@ -181,11 +181,11 @@ def _logic(compute: Callable[[Iterator[bool]], bool]) -> Function:
 
 
 def _date(scope: Scope, nodes: Sequence[Node]) -> Operand:
-    """The number of a day from 1900-03-01 on, in the calendar that begins in 1900."""
+    """The number of a day from 1901 on."""
     year, month, day = (int(number_of(one)) for one in _arguments(scope, nodes, 3))
     if not (1901 <= year <= 9998 and 1 <= month <= 12 and 1 <= day <= 31):
         raise UnknownError
-    return float((datetime.date(year, month, 1) - datetime.date(1899, 12, 30)).days + day - 1)
+    return float((datetime.date(year, month, 1) - datetime.date(1899, 12, 30)).days + day - 1 - scope.epoch)
 
 
 def _time(scope: Scope, nodes: Sequence[Node]) -> Operand:

@@ -6,6 +6,7 @@ say something else than its formula. Then what is computed takes its place, or a
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 
 from pipeline.parse.look.hidden import HiddenText
 from pipeline.parse.office.cells import column_letters, number_text
@@ -29,7 +30,9 @@ class Results:
         names: dict[tuple[str, str], str],
         stale: bool,
         tables: Callable[[], dict[str, Table]] = dict,
+        epoch: int = 0,
     ) -> None:
+        self.epoch = epoch
         self._load = load
         self._read_tables = tables
         self._tables: dict[str, Table] | None = None
@@ -58,6 +61,8 @@ class Results:
         place = (sheet.lower(), row, column)
         missing = not stored[1] and stored[0] == "n"
         found = self._outcome(place)
+        if stored[0] == "d" and not _is_moment(stored[1]):
+            found = UnknownError()  # a time or duration
         if isinstance(found, UnknownError):
             if self._stale or missing:
                 self._missing.append(_name(sheet, row, column))
@@ -68,6 +73,8 @@ class Results:
                 self._unchecked += 1
             return stored
         value = _as_stored(found)
+        if stored[0] == "d" and value[0] == "n" and _alike(value[1], str(_serial(stored[1]))):
+            return stored
         if value[0] == stored[0] and (value == stored or (value[0] == "n" and _alike(value[1], stored[1]))):
             return stored
         if self._stale or missing:
@@ -269,12 +276,13 @@ class _PendingError(Exception):
 class _Scope:
     """A formula's surroundings (values.Scope)."""
 
-    __slots__ = ("_place", "_results", "refs", "sheet")
+    __slots__ = ("_place", "_results", "epoch", "refs", "sheet")
 
     def __init__(self, results: Results, place: Place, refs: Sequence[tuple[int, int]]) -> None:
         self._results = results
         self._place = place
         self.sheet = place[0]
+        self.epoch = results.epoch
         self.refs = refs
 
     def value(self, sheet: str, row: int, column: int) -> Value:
@@ -300,13 +308,30 @@ def _typed(stored: Stored) -> Value:
     if kind == "b":
         return value in {"1", "TRUE"}
     if kind == "d":
-        raise UnknownError
+        return _serial(value)
     if kind != "n":
         return value
     try:
         return float(value) if value else None
     except ValueError:
         raise UnknownError from None
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _serial(moment: str) -> float:
+    """The number of a moment in ISO form, as dates that count from 1899-12-30 have it; raises UnknownError."""
+    try:
+        days = datetime.fromisoformat(moment).replace(tzinfo=None) - datetime(1899, 12, 30)
+    except ValueError:
+        raise UnknownError from None
+    return days.total_seconds() / 86_400
 
 
 def _as_stored(value: Value | FaultError) -> Stored:

@@ -43,6 +43,10 @@ class Scope(Protocol):
     def refs(self) -> Sequence[tuple[int, int]]:
         """Row and column of each cell that the formula refers to."""
 
+    @property
+    def epoch(self) -> int:
+        """The days from 1899-12-30 to the day 0 of the workbook's dates."""
+
     def value(self, sheet: str, row: int, column: int) -> Value:
         """The value of a cell; raises FaultError and UnknownError."""
 

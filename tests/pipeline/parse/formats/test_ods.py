@@ -300,3 +300,27 @@ def test_the_same_cells_as_calamine_finds(parse) -> None:
     expected = [f"{one:.15g}" if isinstance(one, float) else str(one) for line in oracle for one in line]
     found = [one.strip() for line in parse(data).text.splitlines()[2:] for one in line.split(" | ")]
     assert [one for one in found if one] == [one for one in expected if one]
+
+
+def test_cells_that_are_struck_out_or_white(parse) -> None:
+    styles = "".join(
+        f'<style:style style:name="{name}" style:family="table-cell"><style:text-properties {said}/></style:style>'
+        for name, said in {"gone": 'style:text-line-through-style="solid"', "white": 'fo:color="#ffffff"'}.items()
+    )
+
+    def styled(name: str, more: str, shown: str = "") -> str:
+        return cell(shown, f'table:style-name="{name}" {more}')
+
+    number, text = 'office:value-type="float" office:value="900"', 'office:value-type="string"'
+    said = f'{text} office:string-value="unseen"'
+    cells = [
+        string("a"),
+        styled("gone", number, "900.00"),
+        styled("gone", text, "void"),
+        styled("white", number, "900"),
+    ]
+    cells += [styled("white", text, "secret"), styled("white", said), styled("white", said, "unseen"), string("z")]
+    parsed = parse(opendocument("spreadsheet", sheet(row(*cells)), automatic=styles))
+    assert parsed.text == "A\n\na | ~~900.00~~ | ~~void~~ | z"
+    assert parsed.hidden == (Hidden("same_colour", 3 + 3 * 6),)
+    assert parsed.notes == ("struck-out text, marked ~~ ~~: 10 characters",)

@@ -376,7 +376,7 @@ def test_text_boxes_that_show_a_cell(parse) -> None:
 
         return parse(workbook(fill)).unsure
 
-    assert boxed(1000, "1,000.00 EUR") == boxed("approved", "approved") == ()
+    assert boxed(1000, "1,000.00 EUR") == boxed("approved", "approved") == boxed(46203, "30.06.2026") == ()
     assert boxed(9000, "1,000.00") == (DRAWN + "1 (text box '1,000.00' of A!$A$1)",)
     assert boxed("rejected", "approved") == (DRAWN + "1 (text box 'approved' of A!$A$1)",)
 

@@ -133,7 +133,7 @@ def test_the_work_is_bounded_and_says_so() -> None:
 
 def test_an_error_is_no_value() -> None:
     class Nowhere:
-        sheet, refs = "s", ()
+        sheet, refs, epoch = "s", (), 0
 
         def value(self, sheet: str, row: int, column: int) -> None: ...
 
@@ -171,3 +171,18 @@ def test_subtotals() -> None:
         results = Results({"s": sheet}.get, {}, stale=True)
         assert results.settle("S", 4, 1, ("n", "0")) == found
         assert results.settle("S", 5, 1, ("n", "0")) == results.settle("S", 6, 1, ("n", "0")) == ("n", "")
+
+
+def test_dates() -> None:
+    cells = {(1, 1): ("d", "2026-06-30"), (2, 1): ("d", "2026-06-30T12:00:00"), (3, 1): ("d", "PT5H00M00S")}
+    formulas = {(1, 2): "A1+14", (2, 2): "A2-A1", (3, 2): "A3*2", (4, 2): "DATE(2026,6,30)"}
+    results = Results({"s": grid(cells, formulas)}.get, {}, stale=False)
+    for row, stored in ((1, ("d", "2026-07-14")), (2, ("n", "0.5")), (3, ("d", "PT1H")), (4, ("d", "2026-06-30"))):
+        assert results.settle("S", row, 2, stored) == stored
+    hidden = HiddenText(drop=True)
+    assert results.finish(hidden) == ["results of formulas taken as stored, unchecked: 1"]
+    results.settle("S", 1, 2, ("d", "2026-07-15"))
+    results.finish(hidden)
+    assert hidden.unsure == ("stored results unlike their formulas: 1 (S!B1: 2026-07-15 stored, =A1+14 gives 46217)",)
+    since_1904 = Results({"s": grid({}, {(1, 1): "DATE(1904,1,2)"})}.get, {}, stale=False, epoch=1462)
+    assert since_1904.settle("S", 1, 1, ("n", "")) == ("n", "1")
