@@ -6,7 +6,7 @@ where a broken picture can do no harm; recognition gets plain grey pixels.
 
 import io
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -115,7 +115,7 @@ def _pgm(grey: "Picture") -> bytes:
 
 
 def straightened(pgm: bytes) -> bytes:
-    """A picture of text, a PGM file, turned by the angle at which its lines lie level; as it is where there is hardly one.
+    """A picture of text, a PGM file, turned by the angle at which its lines lie level; as it is if that is hardly one.
 
     Of a small copy, turned by each angle in question, that one is level in which rows of pixels are most unlike their
     neighbours: dark where lines are, light between them (Postl, 1986).
@@ -135,17 +135,18 @@ def _angle(picture: "Picture") -> float:
     times = max(1, picture.width // _ACROSS)
     small = picture.reduce(times)
     ground = _ground(small)
-    coarse = _best(
-        small, ground, (step * _STEP for step in range(round(-_MOST_ASKEW / _STEP), round(_MOST_ASKEW / _STEP) + 1))
-    )
-    fine = _best(
-        small, ground, (coarse + step * _FINE for step in range(round(-_STEP / _FINE), round(_STEP / _FINE) + 1))
-    )
+    coarse = _best(small, ground, 0.0, _STEP, _MOST_ASKEW)
+    fine = _best(small, ground, coarse, _FINE, _STEP)
     return fine if _contrast(small, ground, fine) > _CLEARLY * _contrast(small, ground, 0.0) else 0.0
 
 
-def _best(picture: "Picture", ground: int, angles: Iterable[float]) -> float:
-    return max(angles, key=lambda angle: _contrast(picture, ground, angle))
+def _best(picture: "Picture", ground: int, middle: float, step: float, reach: float) -> float:
+    """The angle at which rows are most unlike, of those in steps around a middle one."""
+    count = round(reach / step)
+    return max(
+        (middle + step * number for number in range(-count, count + 1)),
+        key=lambda angle: _contrast(picture, ground, angle),
+    )
 
 
 def _contrast(picture: "Picture", ground: int, angle: float) -> float:
