@@ -96,6 +96,14 @@ class Page:
         found = map(_get_object, repeat(argument(self.characters)), range(self.count_characters()))
         return [item or 0 for item in found]
 
+    def text_within(self, box: Rectangle) -> str:
+        """The text that stands in a part of the page."""
+        buffer, (left, bottom, right, top) = (ctypes.c_ushort * _ROOM)(), box
+        count = raw.FPDFText_GetBoundedText(
+            ctypes.cast(self.characters, raw.FPDF_TEXTPAGE), left, top, right, bottom, buffer, _ROOM
+        )
+        return bytes(buffer)[: 2 * max(0, count)].decode("utf-16-le", "replace").rstrip("\0")
+
     def stretches(self, items: Sequence[int]) -> list[tuple[int, int]]:
         """The places in the page's text from and to which each of these texts reaches; twice the same if nowhere."""
         characters, found = argument(self.characters), dict[int, tuple[int, int]]()
