@@ -21,11 +21,11 @@ import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, print_json_array, print_table, say, shortened
 from jobs.errors import ConfigError, Problem
-from jobs.load import LoadedJob, did_you_mean, shown
+from jobs.load import LoadedJob, did_you_mean
 from jobs.plan import digest_today, make_site, task_today
 from jobs.record import record
 from jobs.visible import visible
-from jobs.workspace import Workspace, load_job_of, open_workspace
+from jobs.workspace import Workspace, load_job_of, no_such_job, open_workspace
 
 
 class Settings(StrEnum):
@@ -349,9 +349,7 @@ def _check_known(workspace: Workspace, job: str) -> None:
         path.name for path in (workspace.root / "outbox").glob("*")
     }
     if job not in known:
-        remedy = did_you_mean(job, sorted(known))
-        expected = f"one of {', '.join(sorted(known))}" if known else None
-        raise ConfigError(Problem(shown(workspace.root), f"no job {job!r}", expected, remedy))
+        raise ConfigError(no_such_job(workspace, job, sorted(known)))
 
 
 def answer_of(row: dict[str, Any]) -> Text:

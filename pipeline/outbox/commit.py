@@ -78,7 +78,7 @@ class Committer:
         name = str(part.relative_to(root))
         first = self.log.next_index + len(self._placed)
         for number, (row, arrival) in enumerate(rows, first):
-            row |= self._place(row, number)
+            row |= self._place(row, number, arrival)
             if arrival.staging:
                 staging_of(self.plan.archive, arrival.staging).rename(staging_of(self.plan.archive, str(number)))
         table = pa.Table.from_pylist([row for row, _ in rows], schema=table_schema())
@@ -104,13 +104,14 @@ class Committer:
         self._placed = [self._mine(Placed(file=name))]
         self.parts.append(part)
 
-    def _place(self, row: Row, number: int) -> Row:
+    def _place(self, row: Row, number: int, arrival: Arrival) -> Row:
         """The columns that say where a row stands: of which job and task, and which rows it takes the place of."""
         gone = replaced(
             self.last,
             RowKey(row["document"], row["path"], row["state"]),
             number,
             answers_copies(self.plan.input.duplicates),
+            arrival.earlier.document if arrival.earlier and arrival.earlier.grown else None,
         )
         of = {"job": self.plan.job, "task": name_of(self.plan.task), "run": self.run, "audit_index": number}
         return {**of, "replaces": gone, "supersedes": max(gone, default=None)}
@@ -142,6 +143,7 @@ class Committer:
             result_sha256=result_sha256(row),
             markdown=self._write_markdown(row),
             unread=None if row["document"] else arrival.unread,
+            earlier=arrival.earlier,
             **vars(self.maker),
         )
 

@@ -73,6 +73,9 @@ TELLING: Final = {  # what the form alone is worth
 
 MEANS: Final = {"title": 0.1, "organisation": 0.2}  # weight of what the passage means; of others scene.MEANING
 
+ESCAPED: Final = {"\b": "b", "\x1b": "e", "\x85": "N", "\u2028": "L", "\u2029": "P"}
+"""Characters that no pattern has, and the escapes that mean them in YAML (1.2.2, section 5.7), and not in a pattern."""
+
 # keys of a field that came later, and what they are if left out
 LATER: Final = {"entity": None, "many": False, "threshold": None, "accept": None}
 
@@ -122,6 +125,10 @@ class Field(Settings):
         if self.type != "regex" and self.pattern is not None:
             found = f"a pattern in a field of type {self.type}"
             raise SettingsError(found, "a pattern only with type: regex", at=("pattern",))
+        for character, escape in ESCAPED.items():
+            if character in (self.pattern or ""):
+                found = f"a pattern with the character U+{ord(character):04X}, which \\{escape} means in double quotes"
+                raise SettingsError(found, f"a regular expression with \\{escape}", "use single quotes", ("pattern",))
 
 
 @dataclass(frozen=True)

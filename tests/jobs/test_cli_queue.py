@@ -57,7 +57,7 @@ def test_the_list_goes_from_the_least_sure_to_what_has_no_answer(filled: Place, 
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("nosuch",), "JOB: no job 'nosuch'"),
+        (("nosuch",), "jobs/nosuch.yaml: no job 'nosuch'"),
         (("--state", "don"), "--state: 'don'"),
         (("--failure", "x"), "--failure: 'x'"),
         (("--sort", "colour"), "--sort: 'colour'"),

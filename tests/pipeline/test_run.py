@@ -247,7 +247,7 @@ def test_ignored_paths_say_why(plan: RunPlan, drop: Drop) -> None:
     assert report.counts["done"] == 1
     assert {path: reason.split(":")[0] for path, reason in report.ignored} == {
         "image.png": "matches none of input.include",
-        ".hidden.txt": "a hidden or temporary name",
+        ".hidden.txt": "a hidden name",
         "link.txt": "not a regular file",
     }
 

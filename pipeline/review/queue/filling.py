@@ -123,6 +123,8 @@ class Filling:
         newest = {entry.job: entry.job_digest for entry in documents if not entry.said.get("review")}
         rows = [(self._words(job), self._words(digest)) for job, digest in newest.items()]
         self._db.executemany("INSERT OR REPLACE INTO newest VALUES (?, ?)", rows)
+        private = {entry.job for entry in documents if entry.private is not None}
+        self._db.executemany("INSERT OR IGNORE INTO private VALUES (?)", [(self._words(job),) for job in private])
 
     def _search(self, statement: str, entries: Iterable[int]) -> None:
         """Keep the index of texts, if it is made yet."""

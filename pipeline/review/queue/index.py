@@ -176,6 +176,10 @@ class Queue(LogIndex):
             nights.setdefault((night, run.job), []).append(run)
         return [_night(night, runs) for (night, _), runs in nights.items()]
 
+    def private_jobs(self) -> set[str]:
+        """The jobs of which any row was ever private."""
+        return {job for (job,) in self._db.execute("SELECT text FROM private JOIN word ON word.id = private.job")}
+
     def _counts(self, asked: Filter, by: str | None) -> dict[Any, int]:
         """Counted where nothing but facts is asked for from the tally, else from the items."""
         test, values = where(asked)
