@@ -20,7 +20,7 @@ from audit.lock import hold
 from audit.log import Log
 from audit.parallel import workers
 from audit.place import file_system_of, is_network
-from audit.private import read_private
+from audit.private import how_to_reach, read_private
 from audit.prove import Proven, check_proof, prove, prove_entries, root_of
 from audit.read import check_tail, read_checkpoint, read_entries
 from audit.recover import Cut

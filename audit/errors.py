@@ -33,7 +33,13 @@ class LogHeld(AuditError):  # noqa: N818
 
 
 class KeyRefused(AuditError):  # noqa: N818
-    """A signing or verifying key that is malformed, readable by others, or not the one this log trusts."""
+    """A signing or verifying key that is malformed, readable by others, or not the one this log trusts. The log itself
+    is not in doubt. `found` is without remedy."""
+
+    def __init__(self, found: str, remedy: str | None = None) -> None:
+        super().__init__(f"{found}; {remedy}" if remedy else found)
+        self.found = found
+        self.remedy = remedy
 
 
 class ProofRefused(AuditError):  # noqa: N818

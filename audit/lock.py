@@ -11,9 +11,10 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 
 from audit.durable import StrPath
-from audit.errors import LogHeld
+from audit.errors import LogHeld, LogUntrusted
 from audit.store import LOCK, failure
 
 
@@ -24,6 +25,8 @@ def take_lock(folder: Path) -> int:
     try:
         fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and folder.is_dir():
+            raise LogUntrusted(str(path), "missing", f"touch {quote(str(path))}, which is an empty file") from error
         raise failure(error, str(path)) from error
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -5,6 +5,7 @@ import pwd
 import stat
 import struct
 from pathlib import Path
+from shlex import quote
 
 from audit.durable import StrPath
 from audit.errors import KeyRefused
@@ -24,15 +25,16 @@ def read_private(path: StrPath, what: str) -> bytes:
             if not stat.S_ISREG(status.st_mode):
                 raise KeyRefused(f"{path}: no {what}: not a regular file")
             if status.st_uid not in _trusted():
-                raise KeyRefused(f"{path}: belongs to {_name_of(status.st_uid)}, who may change it; {_remedy(path)}")
+                raise KeyRefused(f"{path}: belongs to {_name_of(status.st_uid)}, who may change it", _remedy(path))
             if _others_may_use(file.fileno(), status.st_mode):
                 mode = f"mode {status.st_mode & 0o777:04o}"
-                raise KeyRefused(f"{path}: others may read it ({mode}); chmod 600 {path}")
+                raise KeyRefused(f"{path}: others may read it ({mode})", f"chmod 600 {quote(str(path))}")
             data: bytes = file.read(_MAX_BYTES + 1)
-    except PermissionError as error:
-        raise KeyRefused(f"{path}: the {what} cannot be read: {error.strerror}{_holder(path)}") from error
+    except FileNotFoundError as error:
+        remedy = "bring it back from where it is kept, with mode 600, or correct its path"
+        raise KeyRefused(f"{path}: the {what} cannot be read: {error.strerror}", remedy) from error
     except OSError as error:
-        raise KeyRefused(f"{path}: the {what} cannot be read: {error.strerror}") from error
+        raise KeyRefused(f"{path}: the {what} cannot be read: {error.strerror}", how_to_reach(path)) from error
     if len(data) > _MAX_BYTES:
         raise KeyRefused(f"{path}: no {what}: longer than {_MAX_BYTES} bytes")
     return data
@@ -47,13 +49,14 @@ def refuse_shared_folder(path: StrPath) -> None:
         except FileNotFoundError:  # no file can be there either, as whoever reads or makes it will find
             continue
         except OSError as error:
-            raise KeyRefused(f"{folder}: the folder of the signing key cannot be read: {error.strerror}") from error
+            told = f"{folder}: the folder of the signing key cannot be read: {error.strerror}"
+            raise KeyRefused(told, how_to_reach(folder)) from error
         if status.st_uid not in _trusted():
             whose = _name_of(status.st_uid)
-            raise KeyRefused(f"{folder}: the folder of the signing key belongs to {whose}; {_remedy(folder)}")
+            raise KeyRefused(f"{folder}: the folder of the signing key belongs to {whose}", _remedy(folder))
         if status.st_mode & 0o022:
-            mode = f"mode {status.st_mode & 0o7777:04o}"
-            raise KeyRefused(f"{folder}: others may replace the signing key in it ({mode}); chmod go-w {folder}")
+            told = f"{folder}: others may replace the signing key in it (mode {status.st_mode & 0o7777:04o})"
+            raise KeyRefused(told, f"chmod go-w {quote(str(folder))}")
 
 
 def _trusted() -> tuple[int, int]:
@@ -61,19 +64,29 @@ def _trusted() -> tuple[int, int]:
     return os.geteuid(), 0
 
 
-def _holder(path: Path) -> str:
-    """Who could have read it: the owner of the nearest folder above it that can be looked at."""
-    for folder in path.absolute().parents:
+def how_to_reach(path: StrPath) -> str | None:
+    """What lets this user read and write a file, or a folder: the command that gives back a right which its owner took
+    away, or who else may use it. None where no right is missing, as far as can be seen."""
+    absolute = Path(path).absolute()
+    for each in (*reversed(absolute.parents), absolute):
         try:
-            return f"; run this as {_name_of(folder.stat().st_uid)}, who holds it"
+            status = each.stat()
         except OSError:
+            return None
+        rights = os.R_OK | os.W_OK if each == absolute else 0
+        if stat.S_ISDIR(status.st_mode):
+            rights |= os.X_OK
+        if os.access(each, rights, effective_ids=True):
             continue
-    return ""
+        if status.st_uid == os.geteuid():
+            return f"chmod u+rw{'x' if stat.S_ISDIR(status.st_mode) else ''} {quote(str(each))}"
+        return f"run this as {_name_of(status.st_uid)}, who holds it"
+    return None
 
 
 def _remedy(path: Path) -> str:
     me = _name_of(os.geteuid())
-    return f"run this as its owner, or chown {me} {path} if that is right"
+    return f"run this as its owner, or chown {me} {quote(str(path))} if that is right"
 
 
 def _name_of(uid: int) -> str:

@@ -29,8 +29,8 @@ _SEALED = "ENCRYPTED+KEY+"
 _SALT = 16
 _SCRYPT_N = 2**17  # 128 MiB and some 0.3 s for each guess, and for each start
 _NO_PASSPHRASE = (
-    "protected by a passphrase: name the file that holds it as log: {passphrase_file: …} in site.yaml, or give it as "
-    "the systemd credential cloister-key-passphrase"
+    "name the file that holds it as log: {passphrase_file: …} in site.yaml, or give it as the systemd credential "
+    "cloister-key-passphrase"
 )
 
 
@@ -110,7 +110,8 @@ def read_signer(path: StrPath, public_key: PublicKey, passphrase_path: StrPath |
     found = read_key_file(path).public
     if found != public_key:
         trusted = format_public_key(public_key)
-        raise KeyRefused(f"{path}: signs as {format_public_key(found)}, the trusted key is {trusted}")
+        told = f"{path}: signs as {format_public_key(found)}, the trusted key is {trusted}"
+        raise KeyRefused(told, "put the trusted one there; `cloister audit key show` tells of rotations")
     return open_signer(path, passphrase_path)
 
 
@@ -120,7 +121,7 @@ def open_signer(path: StrPath, passphrase_path: StrPath | None = None) -> Signer
     if found.seed is not None:
         return Signer(found.public, Ed25519PrivateKey.from_private_bytes(found.seed))
     if passphrase_path is None:
-        raise KeyRefused(f"{path}: {_NO_PASSPHRASE}")
+        raise KeyRefused(f"{path}: protected by a passphrase", _NO_PASSPHRASE)
     if (seed := _unseal(found, _read_passphrase(passphrase_path))) is None:
         raise KeyRefused(f"{path}: the passphrase in {passphrase_path} does not open it")
     return Signer(found.public, Ed25519PrivateKey.from_private_bytes(seed))

@@ -20,7 +20,10 @@ def amend(data: bytes, name: str, section: str, values: Values) -> bytes:
     """The file with these values in its mapping `section`; a key that it lacks comes first there. `name` is the file in
     messages. ConfigError if the file cannot be read, or not be changed so without a doubt."""
     source = parse_source(data, name)
-    going: Values = {key: None for key, value in values.items() if value is None and key in source.value[section]}
+    said = source.value[section]
+    if isinstance(said, str):  # the name alone, which stands for a mapping
+        said, values = {}, {"name": said, **values}
+    going: Values = {key: None for key, value in values.items() if value is None and key in said}
     if going and len(going) < len(values):  # first, for what comes may come where they stand
         staying = {key: value for key, value in values.items() if value is not None}
         try:
@@ -28,7 +31,7 @@ def amend(data: bytes, name: str, section: str, values: Values) -> bytes:
         except ConfigError:
             raise _refusal(source, section, values) from None
     lines = data.decode("utf-8-sig").splitlines(keepends=True)
-    edits = list(_edits(source, lines, (section,), values))
+    edits = list(_edits(source, lines, (), {section: values}))
     for row, column, end_row, end_column, new in sorted(edits, reverse=True):
         rest = lines[end_row][end_column:]
         lines[row : end_row + 1] = [lines[row][:column] + new + rest]
@@ -47,17 +50,17 @@ def _edits(source: Source, lines: list[str], section: Steps, values: Values) -> 
             yield from [_removed(source, lines, path)] if there else []
         elif not there:
             yield _added(source, lines, path, value)
-        elif isinstance(value, Mapping):
+        elif isinstance(value, Mapping) and not isinstance(source.at(path), str):
             yield from _edits(source, lines, path, value)
         else:
             yield _replaced(source, lines, path, value)
 
 
-def _replaced(source: Source, lines: list[str], path: Steps, text: str) -> Edit:
+def _replaced(source: Source, lines: list[str], path: Steps, value: "str | Values") -> Edit:
     row, column = _at(source.values[path])
     quoted = _QUOTED.match(lines[row][column:])
-    length = len(quoted[0]) if quoted else len(str(_value_at(source, path)))
-    return row, column, row, column + length, _quoted(text)
+    length = len(quoted[0]) if quoted else len(str(source.at(path)))
+    return row, column, row, column + length, _flow(value)
 
 
 def _added(source: Source, lines: list[str], path: Steps, value: "str | Values") -> Edit:
@@ -110,27 +113,21 @@ def _check(source: Source, amended: bytes, section: str, values: Values) -> None
 
 def _refusal(source: Source, section: str, values: Values) -> ConfigError:
     texts = [f"{key}: {_flow(value)}" for key, value in values.items() if value is not None]
-    gone = [key for key, value in values.items() if value is None and key in source.value[section]]
+    said = source.value[section]
+    gone = [key for key, value in values.items() if value is None and isinstance(said, Mapping) and key in said]
     remedy = [f"write into {section}: {', '.join(texts)}"] * bool(texts) + [f"remove {', '.join(gone)}"] * bool(gone)
     found = "written in a way that cannot be changed by itself"
     return ConfigError(Problem(source.name, found, None, "; ".join(remedy)))
 
 
-def _merged(said: Mapping[str, object], values: Values) -> dict[str, object]:
+def _merged(before: object, values: Values) -> dict[str, object]:
+    said = before if isinstance(before, Mapping) else {"name": before}
     merged = {key: value for key, value in said.items() if key not in values or values[key] is not None}
     for key, value in values.items():
         if value is not None:
-            before = said.get(key)
-            inner = isinstance(value, Mapping) and isinstance(before, Mapping)
-            merged[key] = _merged(before, value) if inner else value  # type: ignore[arg-type]
+            there = isinstance(value, Mapping) and key in said
+            merged[key] = _merged(said[key], value) if there and isinstance(value, Mapping) else value
     return merged
-
-
-def _value_at(source: Source, path: Steps) -> object:
-    value: object = source.value
-    for step in path:
-        value = value[step]  # type: ignore[index]
-    return value
 
 
 def _flow(value: "str | Values") -> str:

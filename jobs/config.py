@@ -6,6 +6,7 @@ Pydantic lives in this file, in `site.py` with the keys of a site file, and in t
 """
 
 import re
+from collections.abc import Iterator
 from functools import cache, reduce
 from operator import or_
 from typing import Annotated, Any, Literal, TypeVar, get_args
@@ -63,8 +64,10 @@ NO_OCR = OcrConfig.model_construct(languages=())
 
 def _off(value: Any) -> Any:
     """The word `off` for a mapping."""
-    if isinstance(value, str) and value != "off":
-        raise RefusedValueError(f"ocr: {value}", "off, or languages", "such as ocr: {languages: [eng]}")
+    if isinstance(value, str | bool) and value != "off":
+        remedy = "write ocr: off" if value in (False, "no", "No", "NO", "Off", "OFF", "none") else None
+        said = str(value).lower() if isinstance(value, bool) else value
+        raise RefusedValueError(f"ocr: {said}", "off, or languages", remedy or "such as ocr: {languages: [eng]}")
     return NO_OCR if value == "off" else value
 
 
@@ -73,6 +76,11 @@ class InputConfig(Section):
 
     folder: Annotated[Text, AfterValidator(inside)] | None = Field(
         None, description="the folder of the documents, absolute or below the workspace; inbox/<job> if left out"
+    )
+    mounted: bool = Field(
+        False,
+        description="whether a run is refused unless the folder lies on a disk or share of its own, which is neither "
+        "that of the workspace nor that of the system",
     )
     include: Annotated[tuple[Text, ...], Items] = Field(
         ("*",), min_length=1, description="patterns of file names, in any sub-folder and without regard to case"
@@ -225,6 +233,11 @@ class JobConfig(Section):
         False,
         description="the log has salted commitments for whatever names or confirms a document; private/ opens them",
     )
+    versions: Literal["all", "newest"] = Field(
+        "all",
+        description="which documents of one path results show: all, or only the newest file; those before it stay in "
+        "the outbox, and --all-versions shows them",
+    )
     quality: QualityConfig | None = Field(
         None, description="what must have been measured of the answers before the job may run; nothing if left out"
     )
@@ -324,6 +337,18 @@ def section_at(model: type[Section], location: Steps) -> type[Section] | None:
         if not choices:
             return None
     return choices[0]
+
+
+def sections_below(
+    model: type[Section], task: Any, path: tuple[str, ...] = ()
+) -> "Iterator[tuple[tuple[str, ...], type[Section]]]":
+    """Each mapping of a file, with the keys that lead to it; of tasks the one that is asked for, or all."""
+    yield path, model
+    for name, field in model.model_fields.items():
+        members = _sections_in(field.annotation)
+        chosen = [member for member in members if len(members) > 1 and task in _literals(member, "type")]
+        for member in chosen or members:
+            yield from sections_below(member, task, (*path, field.alias or name))
 
 
 def _sections(model: type[Section], key: str) -> tuple[type[Section], ...]:

@@ -1,6 +1,7 @@
 """How things end: the exit codes, the operator's mistakes, and the one place that turns an exception into both."""
 
 import errno
+import hashlib
 import os
 import pwd
 import shutil
@@ -103,6 +104,7 @@ class OutputError(Exception):
 # a disk that is full, read-only or broken, a limit on file sizes, somebody else's folder: the operator's, no defect
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO})
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_FORBIDDEN = frozenset({errno.EACCES, errno.EPERM})
 
 
 @dataclass(frozen=True)
@@ -134,17 +136,25 @@ def ending_of(error: BaseException, workspace: Path | None = None, *, processing
         return _attempted(error, workspace)
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         more = "\n    What is committed stays; the next run goes on." if processing else ""
-        remedy = "\n    remedy:   make room on that disk" if error.errno in _FULL else _owner(error, workspace)
-        return Ending(ExitCode.BAD_CONFIG, no_room(error, workspace) + more + remedy)
+        remedy = _owner(error, workspace) or remedy_of(error)
+        told = no_room(error, workspace) + more + (f"\n    remedy:   {remedy}" if remedy else "")
+        return Ending(ExitCode.BAD_CONFIG, told)
     return _operators_ending(error, workspace, processing) or _defect(error, workspace)
 
 
-def _owner(error: OSError, workspace: Path | None) -> str:
+def _owner(error: OSError, workspace: Path | None) -> str | None:
     """The remedy for what this user may not do, and the one who owns the workspace may."""
-    if workspace is None or error.errno not in (errno.EACCES, errno.EPERM):
-        return ""
+    if workspace is None or error.errno not in _FORBIDDEN:
+        return None
     owner = workspace.stat().st_uid
-    return "" if owner == os.geteuid() else f"\n    remedy:   run this as {user_name(owner)}, who owns the workspace"
+    return None if owner == os.geteuid() else f"run this as {user_name(owner)}, who owns the workspace"
+
+
+def remedy_of(error: OSError) -> str | None:
+    """What mends a disk that is full, or a right that was taken away; None where nothing is known to."""
+    if error.errno in _FULL:
+        return "make room on that disk"
+    return audit.how_to_reach(error.filename) if error.filename and error.errno in _FORBIDDEN else None
 
 
 def user_name(uid: int) -> str:
@@ -187,10 +197,26 @@ def _operators_ending(error: BaseException, workspace: Path | None, processing: 
     if isinstance(error, audit.LogHeld):
         return Ending(ExitCode.WORKSPACE_HELD, str(error))
     if isinstance(error, audit.AuditError):
-        told = f"Audit log: {error}{_room(error.__cause__, workspace)}"
         more = "\n    Nothing more was processed." if processing else ""
-        return Ending(ExitCode.AUDIT_FAILED, told + more)
+        return _keys_ending(error, more) or _logs_ending(error, workspace, more)
     return None
+
+
+def _keys_ending(error: audit.AuditError, more: str) -> Ending | None:
+    """The ending where a key, or a right on a file of the log, is not as it has to be: nothing is wrong with the log,
+    and whoever operates it mends that."""
+    cause = error.__cause__
+    if isinstance(error, audit.KeyRefused):
+        told, remedy = error.found, error.remedy
+    elif isinstance(error, audit.LogUnwritable) and isinstance(cause, PermissionError) and cause.filename:
+        told, remedy = str(error), audit.how_to_reach(cause.filename)
+    else:
+        return None
+    return Ending(ExitCode.BAD_CONFIG, told + more + (f"\n    remedy:   {remedy}" if remedy else ""))
+
+
+def _logs_ending(error: audit.AuditError, workspace: Path | None, more: str) -> Ending:
+    return Ending(ExitCode.AUDIT_FAILED, f"Audit log: {error}{_room(error.__cause__, workspace)}{more}")
 
 
 def _attempted(error: NetworkAttemptError, workspace: Path | None) -> Ending:
@@ -217,13 +243,18 @@ def _defect(error: BaseException, workspace: Path | None) -> Ending:
 
 
 def keep_traceback(text: str, workspace: Path | None) -> Path:
-    """Writes a crash file (0600) and returns its path; OSError when there is no place for it."""
+    """Writes a crash file (0600) and returns its path; OSError when there is no place for it. Of a defect that comes
+    again at the same lines of code the workspace keeps the latest file."""
+    lines = "\n".join(line for line in text.splitlines() if line.startswith("  File "))
+    kind = hashlib.sha256(lines.encode("utf-8", "replace")).hexdigest()[:12]
     crashes = Path(tempfile.gettempdir())
     if workspace is not None and (workspace / "state").is_dir():
         crashes = workspace / "state" / "crashes"
         crashes.mkdir(exist_ok=True)
+        for earlier in crashes.glob(f"cloister-*-{kind}-*.txt"):
+            earlier.unlink(missing_ok=True)
     moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
-    handle, name = tempfile.mkstemp(prefix=f"cloister-{moment}-", suffix=".txt", dir=crashes)
+    handle, name = tempfile.mkstemp(prefix=f"cloister-{moment}-{kind}-", suffix=".txt", dir=crashes)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(f"python {sys.version}\narguments {sys.argv[1:]}\n\n{text}")
     return Path(name)

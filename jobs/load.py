@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 import audit
 import pipeline
 from jobs.asked import task_names
-from jobs.config import InvalidError, JobConfig, is_form, job_config, section_at, validate
+from jobs.config import InvalidError, JobConfig, is_form, job_config, section_at, sections_below, validate
 from jobs.errors import ConfigError, Problem, Steps
-from jobs.section import RefusedValueError, Section, keys_of
+from jobs.section import RefusedValueError, Section, is_named, keys_of
 from jobs.site import SiteConfig
-from jobs.source import Source, describe, read_source
+from jobs.source import Source, describe, parse_source, read_source
 
 T = TypeVar("T", bound=Section)
 
@@ -34,6 +34,12 @@ class LoadedJob:
 def load_job(path: Path) -> LoadedJob:
     """The job in the file `path`. ConfigError with all problems of the file."""
     source = read_source(path, shown(path))
+    return LoadedJob(path, _checked(job_config(), source), source)
+
+
+def parse_job(data: bytes, path: Path) -> LoadedJob:
+    """The job in the bytes of a file `path`. ConfigError."""
+    source = parse_source(data, shown(path))
     return LoadedJob(path, _checked(job_config(), source), source)
 
 
@@ -72,9 +78,42 @@ def shown(path: Path) -> str:
 
 
 def did_you_mean(word: str, known: list[str]) -> str | None:
-    """A remedy for a misspelt word."""
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    """A remedy for a misspelt word, or for one that other programs use for a word that is known here."""
+    meant = _MEANT.get(word.lower().replace("-", "_"))
+    close = [meant] if meant in known else [*_close(word, known), *_close(word.lower(), known)]
     return f"did you mean {close[0]!r}?" if close else None
+
+
+def _close(word: str, known: list[str]) -> list[str]:
+    return difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+
+
+_MEANT = {
+    other: ours
+    for ours, others in {
+        "money": "amount price sum total currency cost eur euro usd dollar",
+        "number": "integer int float decimal numeric quantity count digits",
+        "percent": "percentage rate ratio %",
+        "date": "datetime timestamp day time",
+        "text": "string str word words varchar name person address",
+        "organisation": "organization company organisations firm vendor supplier customer party org",
+        "reference": "id identifier code invoice_number order_number ref",
+        "email": "e_mail mail email_address",
+        "phone": "telephone tel mobile fax phone_number",
+        "iban": "account bank_account bank",
+        "title": "heading headline subject",
+        "regex": "pattern regexp regular_expression",
+        "classify": "classification class sort label labels category categorize triage",
+        "extract": "extraction fields values find",
+        "summarize": "summary summarise summarization abstract digest",
+        "ask": "question questions qa answer prompt query",
+        "batch": "openai jsonl requests",
+        "parquet": "csv json jsonl xlsx table",
+        "markdown": "md html txt",
+    }.items()
+    for other in others.split()
+}
+"""Words of other programs, each with the one that means it here: types of value, tasks, formats."""
 
 
 def _checked(model: type[T], source: Source) -> T:
@@ -93,8 +132,8 @@ def _problem(model: type[Section], source: Source, error: dict[str, Any]) -> Pro
     match error["type"]:
         case "extra_forbidden":
             section = section_at(model, location[:-1])
-            known = sorted(keys_of(section)) if section else []
-            key, remedy = str(path[-1]), did_you_mean(str(path[-1]), known)
+            known, key = sorted(keys_of(section)) if section else [], str(path[-1])
+            remedy = _belongs(model, key, source.value) or did_you_mean(key, known)
             return source.problem_with_key(path, f"unknown key {key!r}{_inside(path)}", _one_of(known), remedy)
         case "missing":
             return source.problem(path, f"no key {path[-1]!r}{_inside(path)}", f"the key {path[-1]!r}")
@@ -109,6 +148,26 @@ def _problem(model: type[Section], source: Source, error: dict[str, Any]) -> Pro
             refusal: RefusedValueError = context["error"]
             return source.problem((*path, *refusal.at), refusal.found, refusal.expected, refusal.remedy)
     return source.problem(path, f"{_name(path)} is {describe(error['input'])}", *_wanted(model, location, error))
+
+
+def _belongs(model: type[Section], key: str, said: dict[str, Any]) -> str | None:
+    """Where a key belongs that stands in the wrong place: in this file, by the task that it asks for, else in the other
+    kind of file."""
+    task = said.get("task")
+    chosen = task.get("type") if isinstance(task, dict) else None
+    if places := _places(model, key, chosen):
+        return f"it belongs {places}"
+    other, file = (SiteConfig, "site.yaml") if model is not SiteConfig else (job_config(), "a job")
+    places = _places(other, key, None)
+    return f"it belongs into {file}, {places}" if places else None
+
+
+def _places(model: type[Section], key: str, task: Any) -> str | None:
+    """The mappings of a file that know the key, at most three, the outermost first; None where none does."""
+    found = {path for path, section in sections_below(model, task) if key in keys_of(section)}
+    ordered = sorted(found, key=lambda path: (len(path), path))
+    told = [f"under {': '.join(path)}" if path else "at the top of the file" for path in ordered]
+    return " or ".join(told[:3]) or None
 
 
 def _is_echo(error: dict[str, Any]) -> bool:
@@ -139,8 +198,13 @@ def _wanted(model: type[Section], location: Steps, error: dict[str, Any]) -> tup
             return "a number", "remove the quotes" if _is_number(value) else None
         case "tuple_type":
             return "a list", f'put it in brackets: ["{value}"]' if isinstance(value, str) else None
+        case "bool_type":
+            meant = _YAML_1_1.get(str(value).lower())
+            more = f", as YAML 1.2 does: {value} is a text" if isinstance(value, str) else ""
+            return "true or false", f"write {meant}{more}" if meant else None
         case "model_type" | "model_attributes_type" | "dict_type":
-            return "a mapping of keys to values", None
+            section = section_at(model, location)
+            return "a mapping of keys to values" + (", or a name" if section and is_named(section) else ""), None
         case "too_short":
             return f"at least {context['min_length']} {location[-1]}", None
         case "literal_error":
@@ -149,6 +213,12 @@ def _wanted(model: type[Section], location: Steps, error: dict[str, Any]) -> tup
         case "string_pattern_mismatch":
             return _description(model, location), None
     return str(error["msg"]).removeprefix("Input should be "), None
+
+
+_YAML_1_1 = {
+    **dict.fromkeys(("yes", "on", "y", "true", "1"), "true"),
+    **dict.fromkeys(("no", "off", "n", "false", "0"), "false"),
+}
 
 
 def _description(model: type[Section], location: Steps) -> str:

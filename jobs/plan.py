@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pipeline
 from jobs.cluster.asked import cluster_of
 from jobs.config import NO_OCR, JobConfig, RetentionConfig
-from jobs.errors import ConfigError, Problem, Steps
+from jobs.errors import NO_ROOM, ConfigError, Problem, Steps, remedy_of
 from jobs.load import LoadedJob, shown
 from jobs.silence.seal import silence
 from jobs.site import LimitsConfig
-from jobs.workspace import FOLDERS, Workspace, load_job_of
+from jobs.workspace import ASK, FOLDERS, Workspace, load_job_of, mount_point, mount_problem
 
 _MIB = 2**20
 _REQUESTS = 50_000
@@ -33,6 +34,7 @@ def make_site(workspace: Workspace) -> pipeline.Site:
         passphrase_file=workspace.passphrase_file,
         limits=_limits(limits),
         max_document_bytes=limits.document_mib * _MIB,
+        bounds=pipeline.Bounds(limits.document_tokens, limits.document_seconds),
         isolation=limits.isolation,
         require_admission=workspace.site.models.require_admission,
         at_rest=workspace.at_rest,
@@ -78,13 +80,18 @@ def load_and_plan(workspace: Workspace, path: Path) -> tuple[LoadedJob, pipeline
         return error
 
 
-def digest_today(workspace: Workspace, job: LoadedJob) -> str:
-    """The digest of the settings that a run of `job` would have now; its folder need not be there. ConfigError,
-    pipeline.ModelRefusedError, OSError."""
+def task_today(job: LoadedJob) -> pipeline.Task:
+    """The task that the job's file says. ConfigError."""
     problems: list[Problem] = []
     if (task := _task(job, problems)) is None:
         raise ConfigError(*problems)
-    return pipeline.digest_today(_plan(workspace, job, task))
+    return task
+
+
+def digest_today(workspace: Workspace, job: LoadedJob) -> str:
+    """The digest of the settings that a run of `job` would have now; its folder need not be there. ConfigError,
+    pipeline.ModelRefusedError, OSError."""
+    return pipeline.digest_today(_plan(workspace, job, task_today(job)))
 
 
 def _plan(workspace: Workspace, job: LoadedJob, task: pipeline.Task) -> pipeline.RunPlan:
@@ -108,6 +115,7 @@ def _plan(workspace: Workspace, job: LoadedJob, task: pipeline.Task) -> pipeline
         part_seconds=config.output.part_minutes * 60,
         retention=_retention(config.retention),
         quality=_quality(workspace, config),
+        versions=config.versions,
         private=config.private,
         silence=silence(),
         cluster=cluster_of(workspace.root, workspace.site.cluster, None),
@@ -175,17 +183,21 @@ def head_file(workspace: Workspace, job: LoadedJob) -> Path | None:
 
 
 def _folder_problems(workspace: Workspace, job: LoadedJob) -> Iterator[Problem]:
-    folder = input_folder(workspace, job)
-    at: Steps = ("input", "folder") if job.config.input.folder else ("job",)
+    folder, said = input_folder(workspace, job), job.config.input.folder
+    at: Steps = ("input", "folder") if said else ("job",)
+    name = said if said and said.startswith("/") else shown(folder)
     if not folder.is_dir():
-        found = f"no folder {shown(folder)}" if not folder.exists() else f"{shown(folder)}, which is no folder"
-        yield job.source.problem(at, found, "the folder of the documents", f"mkdir -p {shown(folder)}")
+        found = f"no folder {name}" if not folder.exists() else f"{name}, which is no folder"
+        remedy = f"{ASK}; make it only if it is to lie on {mount_point(folder)}" if not folder.exists() else None
+        yield job.source.problem(at, found, "the folder of the documents", remedy)
         return
+    if (problem := mount_problem(workspace, job, folder)) is not None:
+        yield problem
     real = folder.resolve()
     for name in ("audit", *FOLDERS):
         own = (workspace.root / name).resolve()
         if name != "inbox" and (real.is_relative_to(own) or own.is_relative_to(real)):
-            found = f"the folder {shown(folder)}, in which Cloister keeps {name}/"
+            found = f"the folder {name}, in which Cloister keeps {name}/"
             yield job.source.problem(at, found, "a folder of documents only", "use a folder in inbox/, or elsewhere")
             return
 
@@ -216,12 +228,31 @@ def _task(job: LoadedJob, problems: list[Problem]) -> pipeline.Task | None:
     return None
 
 
-def refusal_of(plan: pipeline.RunPlan, register: pipeline.Register | None) -> str | None:
+def check_places(plan: pipeline.RunPlan, ready: Sequence[pipeline.Candidate]) -> None:
+    """ConfigError where a run of the plan would not begin because of its folders: documents cannot be moved out, others
+    may read private/, or the disk has no room for the first ones."""
+    try:
+        pipeline.check_inbox(plan.input)
+        if plan.private:
+            pipeline.refuse_open(plan.site.root)
+        pipeline.look_before_run(plan, ready)
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise ConfigError(Problem(str(error.filename), str(error.strerror), None, remedy_of(error))) from error
+
+
+def refusal_of(plan: pipeline.RunPlan, register: pipeline.Register | None, *, thorough: bool = False) -> str | None:
     """Why the model of a job would be refused, as far as that can be told without reading the whole file: one that is
     not pinned is taken for the one that the log last saw under its name. `register`: what the log says; None where it
-    was not read."""
+    was not read. `thorough`: the files of model and head are read whole, unless their sha256 is remembered, the log for
+    the quality that the job demands, and whether the model has room for the task."""
     try:
         pipeline.glance_at_model(plan)
+        if thorough:
+            sha256 = pipeline.check_model(plan, partial(pipeline.remembered_sha256, plan.site))
+            pipeline.check_quality(pipeline.with_head(plan, sha256), sha256)
+            pipeline.examine_model(plan)
     except pipeline.ModelRefusedError as error:
         return str(error)
     if register is None:

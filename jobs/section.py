@@ -6,7 +6,7 @@ Values are strict (YAML's `3` is no text, `"3"` no number), mappings are frozen,
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Strict
+from pydantic import AfterValidator, BaseModel, ConfigDict, GetJsonSchemaHandler, Strict, model_validator
 
 from jobs.errors import Steps
 
@@ -22,9 +22,28 @@ class RefusedValueError(ValueError):
 
 
 class Section(BaseModel):
-    """A mapping of the file."""
+    """A mapping of the file. Where it must have its `name` and nothing else, the name alone stands for it: `model: m`
+    is `model: {name: m}`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_name(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) and is_named(cls) else value
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        schema = handler(core)
+        if not is_named(cls):
+            return schema
+        patterns = {key: value for key, value in schema["properties"]["name"].items() if key == "pattern"}
+        return {**schema, "type": ["object", "string"], **patterns}  # what it says of keys holds for objects alone
+
+
+def is_named(section: type[Section]) -> bool:
+    """Whether the name alone may stand for the mapping."""
+    return [name for name, field in section.model_fields.items() if field.is_required()] == ["name"]
 
 
 def keys_of(section: type[Section]) -> list[str]:

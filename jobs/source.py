@@ -53,9 +53,16 @@ class Source:
     def problem(self, path: Steps, found: str, expected: str | None = None, remedy: str | None = None) -> Problem:
         """A problem with the value at `path`, or with the nearest thing around it where there is no such value."""
         place = next(self.values[path[:n]] for n in range(len(path), -1, -1) if path[:n] in self.values)
-        if path not in self.values and path[:-1] in self.keys:
+        if path not in self.values and path[:-1] in self.keys and not isinstance(self.at(path[:-1]), str):
             place = self.keys[path[:-1]]  # a missing key is best shown at the key whose mapping lacks it
         return Problem(self.name, found, expected, remedy, place.line, place.column)
+
+    def at(self, path: Steps) -> Any:
+        """The value at a path of the file."""
+        value: Any = self.value
+        for step in path:
+            value = value[step]
+        return value
 
     def problem_with_key(self, path: Steps, found: str, expected: str, remedy: str | None) -> Problem:
         """A problem with the key at `path` itself."""
@@ -140,6 +147,11 @@ def _syntax_problem(name: str, text: str, error: MarkedYAMLError) -> Problem:
         return Problem(name, "a tab in the indentation", expected, remedy, line + 1, column + 1)
     if mark and error.context_mark and not text[mark.index :].strip():  # it was opened somewhere and never closed
         line, column = error.context_mark.line, error.context_mark.column
+    if escape := re.match(r"found unknown escape character (.*)", error.problem or ""):
+        whole = re.match(r'"[^"\n]*"', text[error.context_mark.index :]) if error.context_mark else None
+        shown = f": '{whole[0][1:-1]}'" if whole and "'" not in whole[0] else ""
+        found = f"not YAML: \\{escape[1].strip(chr(39))} in double quotes, in which \\ begins an escape"
+        return Problem(name, found, "a text as it is", f"use single quotes{shown}", line + 1, column)
     special = re.match(r"[*&@`%!|>]", rest or " ") or re.match(r"[*&!]", before[-1:] or " ")
     remedy = "put the whole value in quotes" if special else "check indentation, colons, brackets and quotes there"
     what = ": ".join(part for part in (error.context, error.problem) if part)

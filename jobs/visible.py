@@ -1,6 +1,8 @@
-"""Text of others (names, reasons, values from documents) on a terminal: it can neither act there nor turn around."""
+"""Text for a terminal: that of others (names, reasons, values from documents), which can neither act there nor turn
+around, and times as this machine's clock shows them."""
 
 import re
+from datetime import datetime
 
 # C0 but the line feed, DEL, C1; the marks, embeddings, overrides and isolates of the bidirectional algorithm (Unicode
 # UAX 9); line and paragraph separators; the byte order mark; lone surrogates, which stand for bytes of names that are
@@ -18,3 +20,9 @@ def visible(text: str) -> str:
 def one_line(text: str) -> str:
     """The text as people see it, in one line."""
     return visible(" ".join(text.splitlines()))
+
+
+def moment(time: str | datetime) -> str:
+    """A time, such as one of the log (UTC), as this machine's clock shows it: to the minute, with the zone."""
+    at = datetime.fromisoformat(time) if isinstance(time, str) else time
+    return f"{at.astimezone():%Y-%m-%d %H:%M %Z}"

@@ -1,15 +1,23 @@
-"""The workspace of a command, and the job files in it."""
+"""The workspace of a command, the job files in it, and the disks and shares on which their folders lie.
+
+What lands below a mount point while nothing is mounted there is hidden as soon as something is. So state/mounts/JOB
+keeps the folder of a job and the mount point on which it lay, if that is not the one of the workspace: two lines.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
+import audit
 import pipeline
-from jobs.errors import ConfigError, Problem, user_name
+from jobs.errors import ConfigError, Problem, Steps, user_name
 from jobs.load import LoadedJob, did_you_mean, load_job, load_site, shown
 from jobs.settle import settle_rotation
 from jobs.site import SiteConfig
@@ -19,6 +27,7 @@ CREDENTIAL = "cloister-key-passphrase"
 ENCRYPTION = "cloister-encryption-key"
 SCHEMA = "job.schema.json"
 """The file in jobs/ from which an editor knows the keys of a job."""
+ASK = "is the disk or share mounted on which it lies? findmnt lists what is"
 FOLDERS = ("jobs", "inbox", "outbox", "archive", "failed", "models", "keys", "private", "state")
 
 
@@ -148,14 +157,33 @@ def refuse_newer(root: Path) -> None:
 def find_job(workspace: Workspace, name_or_path: str) -> Path:
     """The file of a job: a path if it looks like one, else a job of the workspace. ConfigError."""
     path = Path(name_or_path)
-    if "/" in name_or_path or path.suffix in (".yaml", ".yml"):
+    if "/" in name_or_path or path.suffix == ".yaml":
+        refuse_ending(path)
         return path
     path = workspace.jobs / f"{name_or_path}.yaml"
     if not path.exists():
-        known = [file.stem for file in workspace.job_files()]
-        expected = f"one of {', '.join(known)}" if known else f"a file in {shown(workspace.jobs)}, which holds none"
-        raise ConfigError(Problem(shown(path), "no such job", expected, did_you_mean(name_or_path, known)))
+        raise ConfigError(no_such_job(workspace, name_or_path, [file.stem for file in workspace.job_files()]))
     return path
+
+
+def refuse_ending(path: Path) -> None:
+    """ConfigError for a job file that ends in .yml, which no service would find."""
+    if path.suffix.lower() in (".yml", ".yaml") and path.suffix != ".yaml":
+        remedy = f"mv {quote(shown(path))} {quote(shown(path.with_suffix('.yaml')))}" if path.exists() else None
+        raise ConfigError(Problem(shown(path), f"a job file that ends in {path.suffix}", "the ending .yaml", remedy))
+
+
+def no_such_job(workspace: Workspace, name: str, known: list[str]) -> Problem:
+    """The problem with the name of a job that is none of those that are known. ConfigError where the file of that name
+    has another ending."""
+    stem = re.sub(r"\.ya?ml$", "", name, flags=re.IGNORECASE)
+    for path in workspace.other_files():
+        if path.stem == stem:
+            refuse_ending(path)
+    if stem != name and stem in known:
+        return Problem(name, "the name of a file, not of a job", f"the job's name: {stem}")
+    expected = f"one of {', '.join(known)}" if known else f"a file in {shown(workspace.jobs)}, which holds none"
+    return Problem(shown(workspace.jobs / f"{stem}.yaml"), f"no job {name!r}", expected, did_you_mean(stem, known))
 
 
 def load_job_of(workspace: Workspace, path: Path) -> LoadedJob:
@@ -175,3 +203,63 @@ def readable_jobs(workspace: Workspace) -> Iterator[LoadedJob]:
             yield load_job_of(workspace, path)
         except ConfigError:
             continue
+
+
+def mount_point(path: Path) -> Path:
+    """The nearest folder, from what is there of the path upward, on which a file system is mounted."""
+    real = path.resolve()
+    return next(each for each in (real, *real.parents) if os.path.ismount(each))
+
+
+def mount_problem(workspace: Workspace, job: LoadedJob, folder: Path) -> Problem | None:
+    """Why the job's folder, which is there, does not lie where it should; where it does, that is kept."""
+    point, own = mount_point(folder), mount_point(workspace.root)
+    is_apart = point not in (own, Path("/"))
+    if job.config.input.mounted and not is_apart:
+        found = (
+            f"the folder {folder}, on which nothing is mounted: it lies on {point}, as the workspace or the system does"
+        )
+        return job.source.problem(("input", "mounted"), found, "a folder on a disk or share of its own", ASK)
+    before = _kept(workspace, job.name, folder)
+    if before not in (None, point) and not point.is_relative_to(before):
+        at: Steps = ("input", "folder") if job.config.input.folder else ("job",)
+        found = f"the folder {folder}, which lies on {point} now, and lay on {before} last time"
+        remedy = f"is it mounted? findmnt {before}; if it is to lie where it does now: cloister init {workspace.root}"
+        return job.source.problem(at, found, f"the file system that is mounted on {before}", remedy)
+    if is_apart and before != point:
+        with contextlib.suppress(OSError):  # who only looks may not write there
+            _file(workspace, job.name).parent.mkdir(mode=0o700, exist_ok=True)
+            audit.write_file_atomically(_file(workspace, job.name), f"{folder}\n{point}\n".encode())
+    return None
+
+
+def forget_mounts(root: Path) -> list[str]:
+    """Forget on which mount points folders lay that lie elsewhere now; a sentence for each."""
+    told = []
+    for file in sorted((root / "state/mounts").glob("*")):
+        folder, point = _read(file) or (None, None)
+        if folder is None or point is None or not (now := mount_point(folder)).is_relative_to(point):
+            file.unlink()
+            told += (
+                [f"{folder} lies on {now} now, and lay on {point} last time: it is taken as it is"] if folder else []
+            )
+    return told
+
+
+def _file(workspace: Workspace, job: str) -> Path:
+    return workspace.state / "mounts" / job
+
+
+def _kept(workspace: Workspace, job: str, folder: Path) -> Path | None:
+    """The mount point on which the folder lay last; None where nothing is known of it."""
+    kept = _read(_file(workspace, job))
+    return kept[1] if kept and kept[0] == folder else None
+
+
+def _read(file: Path) -> tuple[Path, Path] | None:
+    """The pair (folder, mount point) of a file; None if there is none, or it is no such file."""
+    try:
+        folder, point = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return None
+    return Path(folder), Path(point)

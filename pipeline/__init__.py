@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from pipeline.outbox.results import results
     from pipeline.outbox.running import Running, running
     from pipeline.outbox.schema import result_sha256
+    from pipeline.outbox.space import look_before_run
     from pipeline.outbox.tables import FORMATS
     from pipeline.outbox.tables.base import TableRefusedError
     from pipeline.outbox.tables.writing import original_of, write_table
@@ -77,8 +78,10 @@ if TYPE_CHECKING:
     from pipeline.pages.template import render_page
     from pipeline.parse import Limits, find_tesseract
     from pipeline.parse.view.seen import Mark
+    from pipeline.paths.writers import HELD_OPEN, shared_with
     from pipeline.plan import (
         CLUSTER_THREADS,
+        Bounds,
         Cluster,
         HeadRef,
         Input,
@@ -123,6 +126,7 @@ if TYPE_CHECKING:
     from pipeline.records.drop import DropFolder, LeftFile
     from pipeline.records.entries import entries_at, read_entries
     from pipeline.records.journal import ClockSeen, Recorded, look_at_clock, open_journal, record
+    from pipeline.records.private import refuse_open
     from pipeline.records.records import says
     from pipeline.records.register import Register, model_news
     from pipeline.records.software import label
@@ -158,7 +162,7 @@ if TYPE_CHECKING:
         StartSet,
         Verified,
     )
-    from pipeline.report import Observer, Rerunning, RunReport, joined
+    from pipeline.report import COMPUTING, READING, Observer, Rerunning, RunReport, joined
     from pipeline.rerun.choose import RERUNNABLE, Rechosen
     from pipeline.rerun.find import foresee_rerun
     from pipeline.review.deciding import (
@@ -268,6 +272,7 @@ _LATER = {
     "pipeline.outbox.results": "results",
     "pipeline.outbox.running": "Running running",
     "pipeline.outbox.schema": "result_sha256",
+    "pipeline.outbox.space": "look_before_run",
     "pipeline.outbox.tables": "FORMATS",
     "pipeline.outbox.tables.base": "TableRefusedError",
     "pipeline.outbox.tables.writing": "original_of write_table",
@@ -275,7 +280,7 @@ _LATER = {
     "pipeline.pages.template": "render_page",
     "pipeline.parse": "Limits find_tesseract",
     "pipeline.plan": (
-        "CLUSTER_THREADS Cluster HeadRef Input ModelRef Ocr Quality Rerun Retention RunPlan RunRequest Site"
+        "Bounds CLUSTER_THREADS Cluster HeadRef Input ModelRef Ocr Quality Rerun Retention RunPlan RunRequest Site"
     ),
     "pipeline.proof.choose": "Choice",
     "pipeline.proof.export.folder": "Exported export",
@@ -302,6 +307,7 @@ _LATER = {
     "pipeline.records.drop": "DropFolder LeftFile",
     "pipeline.records.entries": "entries_at read_entries",
     "pipeline.records.journal": "ClockSeen Recorded look_at_clock open_journal record",
+    "pipeline.records.private": "refuse_open",
     "pipeline.records.records": "says",
     "pipeline.records.register": "Register model_news",
     "pipeline.records.software": "label",
@@ -312,7 +318,7 @@ _LATER = {
         "RunFinished RunStarted Sampled ServiceEnded ServiceReloaded ServiceStarted SignedIn StartDecided StartSet "
         "StartedThere Verified"
     ),
-    "pipeline.report": "Observer Rerunning RunReport joined",
+    "pipeline.report": "COMPUTING READING Observer Rerunning RunReport joined",
     "pipeline.rerun.choose": "RERUNNABLE Rechosen",
     "pipeline.rerun.find": "foresee_rerun",
     "pipeline.review.queue.index": "Queue open_queue",
@@ -338,6 +344,7 @@ _LATER = {
         "SettingsError SummarizeSettings Task Writing keys_of"
     ),
     "pipeline.parse.view.seen": "Mark",
+    "pipeline.paths.writers": "HELD_OPEN shared_with",
     "pipeline.version": "FORMAT VERSION_FILE WorkspaceRefusedError check_version write_version",
     "pipeline.view.drawer": "Drawer",
     "pipeline.view.places": "Place",

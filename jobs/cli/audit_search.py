@@ -15,7 +15,7 @@ from jobs.errors import ConfigError, Problem
 from jobs.load import did_you_mean
 from jobs.plan import make_site
 from jobs.record import record
-from jobs.workspace import Workspace, open_workspace
+from jobs.workspace import Workspace, no_such_job, open_workspace
 
 _FEWEST = 6  # digits of a sha256
 
@@ -85,8 +85,7 @@ def _check_known(place: Workspace, site: pipeline.Site, query: pipeline.Query) -
     jobs, runs = pipeline.jobs_and_runs(site)
     jobs = sorted({*jobs, *(path.stem for path in place.job_files())})
     if query.job is not None and query.job not in jobs:
-        expected = f"one of {', '.join(jobs)}" if jobs else None
-        raise ConfigError(Problem("--job", f"no job {query.job!r}", expected, did_you_mean(query.job, jobs)))
+        raise ConfigError(no_such_job(place, query.job, jobs))
     if query.run is not None and query.run not in runs:
         expected = f"a run of the log, of which the last are {', '.join(runs[-3:])}" if runs else "a run; there is none"
         raise ConfigError(Problem("--run", f"no run {query.run!r}", expected, did_you_mean(query.run, runs)))

@@ -13,11 +13,12 @@ import pipeline
 from jobs.cli.describe import first_few, next_start_of, starts
 from jobs.cli.options import JsonOption, SomeJobsArgument, WorkspaceOption
 from jobs.cli.output import counted, print_json, say
+from jobs.doctor.tonight import hindrances, unseen
 from jobs.errors import ConfigError, ExitCode, Problem, worst
 from jobs.load import LoadedJob, shown
 from jobs.nights.beside import Beside
 from jobs.nights.window import window_end, zone_of
-from jobs.plan import make_plan, make_site
+from jobs.plan import check_places, make_plan, make_site
 from jobs.visible import one_line
 from jobs.workspace import Workspace, find_job, load_job_of, open_workspace, readable_jobs
 
@@ -37,9 +38,10 @@ def check(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_j
     """Check jobs without running them, all of the workspace if none is named: YAML, folders, model file, its sha256
     and what it is for, and whether it may be used.
 
-    Where a job demands quality, the log is read for whether that was measured, and not held. Tells all problems at
-    once, or what the job would do. Exit 2 for a mistake in the job, or where this machine does not have what
-    CLOISTER_ISA, CLOISTER_THREADS or limits.isolation ask for; 3 for a refused model.
+    Also what would stop any run this evening: rights on keys and folders, the log, room on the disk, the clock, what
+    CLOISTER_ISA, CLOISTER_THREADS, limits.isolation and input.ocr ask for. Where a job demands quality, the log is read
+    for whether that was measured, and not held. Tells all problems at once, or what the job would do. Exit 2 for a
+    mistake in the job, or on the site; 3 for a refused model.
     """
     place = open_workspace(workspace)
     names = jobs or [shown(path) for path in place.job_files()]
@@ -48,28 +50,19 @@ def check(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_j
         raise ConfigError(Problem("cloister check", found, "jobs/NAME.yaml", remedy))
     known = pipeline.read_admissions(make_site(place))
     beside = Beside(place, readable_jobs(place), [path.stem for path in place.job_files()])
-    checked, machine = [_check(place, name, known, beside) for name in names], _machine_problem(place)
-    code = worst([each.code for each in checked] + [ExitCode.BAD_CONFIG] * (machine is not None))
+    checked, stops = [_check(place, name, known, beside) for name in names], list(hindrances(place))
+    code = worst([each.code for each in checked] + [ExitCode.BAD_CONFIG] * bool(stops))
     if as_json:
-        print_json({"jobs": checked, "machine": machine, "exit_code": int(code)})
+        site = [{"sentence": each.sentence, "remedy": each.remedy} for each in stops]
+        print_json({"jobs": checked, "site": site, "not_seen": unseen(place), "exit_code": int(code)})
     else:
-        if machine:
-            say(f"no job runs: {machine}")
+        for stop in stops:
+            say(f"no job runs: {one_line(stop.sentence)}\n    remedy:   {stop.remedy}")
         for each in checked:
             _print(each)
+        if not_seen := unseen(place):
+            say(f"not seen: {not_seen}")
     raise typer.Exit(int(code))
-
-
-def _machine_problem(workspace: Workspace) -> str | None:
-    try:
-        pipeline.check_machine()
-        pipeline.check_isolation(make_site(workspace))
-        workspace.at_rest.check()
-    except pipeline.MachineRefusedError as error:
-        return str(error)
-    except pipeline.EncryptedError as error:
-        return error.sentence
-    return None
 
 
 def _check(workspace: Workspace, name: str, known: pipeline.Admissions, beside: Beside) -> Checked:
@@ -77,7 +70,7 @@ def _check(workspace: Workspace, name: str, known: pipeline.Admissions, beside: 
         job = load_job_of(workspace, find_job(workspace, name))
         beside.check(job)
         plan = make_plan(workspace, job)
-        pipeline.check_inbox(plan.input)
+        check_places(plan, pipeline.scan(plan.input).ready)
         sha256 = pipeline.check_model(plan)
         plan = pipeline.with_head(plan, sha256)
         pipeline.check_admitted(plan.site, replace(plan.model, sha256=sha256), known)
@@ -104,16 +97,29 @@ def _admitted(plan: pipeline.RunPlan, sha256: str, known: pipeline.Admissions) -
     return {"allowed": decided[0] + (f"; its head: {decided[1]}" if len(decided) > 1 else "")}
 
 
+def _unseen(plan: pipeline.RunPlan, scan: pipeline.Scan) -> dict[str, str]:
+    """What is said where it cannot be seen whether somebody still writes to files."""
+    after = f"taken after {plan.input.settle_seconds:g} s without a change, whoever still writes"
+    if kind := pipeline.shared_with(plan.input.folder):
+        return {"writers": f"cannot be seen: {kind} does not tell of other machines; files are {after} to them"}
+    if scan.unseen:
+        files = counted(scan.unseen, "file")
+        return {"writers": f"cannot be seen: {files} of other users; {after} to them"}
+    return {}
+
+
 def _told(job: LoadedJob, plan: pipeline.RunPlan, sha256: str, facts: dict[str, Any]) -> dict[str, Any]:
     scan = pipeline.scan(plan.input)
-    settling = f" and {len(scan.settling):,} still settling" if scan.settling else ""
+    settling = f" and {scan.changing:,} still settling" if scan.changing else ""
+    settling += f", {len(scan.held_open):,} held open by a writer" if scan.held_open else ""
     return {
         "file": shown(job.path),
         "input": f"{shown(plan.input.folder)} ({', '.join(plan.input.include)}), "
         f"{counted(len(scan.ready), 'file')} ready{settling}, "
         + {"archive": "archived afterwards", "keep": "kept afterwards"}[plan.input.afterwards],
+        **_unseen(plan, scan),
         **({"held": first_few(scan.held, len(scan.held))} if scan.held else {}),
-        **({"ignored": first_few(scan.ignored, len(scan.ignored))} if scan.ignored else {}),
+        **({"ignored": first_few(scan.ignored, len(scan.ignored), scan.names)} if scan.ignored else {}),
         "ocr": _reads_pictures(plan),
         "serve": f"starts it {starts(job)}" if job.config.schedule is None else f"starts it by {starts(job)}",
         **_window(job),
@@ -166,7 +172,8 @@ def _writes(plan: pipeline.RunPlan, facts: dict[str, Any]) -> dict[str, str]:
     memory = f", {writing.cache_mib:,} MiB for them" if writing.cache_mib else ""
     answers = f"answers of at most {counted(min(writing.max_tokens, context // 4), 'token')}"
     kept = f"keys and values as {writing.kv}{memory}"
-    return {"writes": f"{answers}; {counted(context, 'token')} at a time with what is read; {kept}"}
+    chat = {"chat": f"template: {facts['chat_template']}"} if facts["chat_template"] else {}
+    return {"writes": f"{answers}; {counted(context, 'token')} at a time with what is read; {kept}"} | chat
 
 
 def _reads_pictures(plan: pipeline.RunPlan) -> str:

@@ -17,6 +17,7 @@ class Group(NamedTuple):
 
 COMMANDS: Mapping[str, str | Group] = {
     "init": "init.init",
+    "new": "new.new",
     "check": "check.check",
     "plan": "plan.plan",
     "run": "run.run",

@@ -20,9 +20,10 @@ from jobs.load import did_you_mean, load_job, load_site, shown
 from jobs.plan import make_site
 from jobs.record import record
 from jobs.site import ORIGIN, ORIGIN_MEANS
-from jobs.workspace import FOLDERS, SCHEMA, keep_private, open_workspace, refuse_newer, refuse_root
+from jobs.workspace import FOLDERS, SCHEMA, forget_mounts, keep_private, open_workspace, refuse_newer, refuse_root
 
 _CONFIGS = Path(jobs.__file__).parent.parent / "configs"
+_OF_GIT = {".git", ".gitignore"}
 _SITE = """\
 # A workspace of Cloister. Keep a copy of public_key elsewhere: it is what proves the audit log.
 log:
@@ -55,8 +56,9 @@ def init(
 
     Where Cloister was installed from a bundle, an example brings its model and a few documents from there.
 
-    On a workspace it adds missing folders, the examples asked for and today's jobs/job.schema.json, from which editors
-    know the keys of a job, and changes nothing else.
+    On a workspace it adds missing folders, the examples asked for, what .gitignore lacks and today's
+    jobs/job.schema.json, from which editors know the keys of a job; it forgets on which disk or share a folder lay that
+    lies elsewhere now, and changes nothing else.
     """
     if origin is not None and not re.fullmatch(ORIGIN, origin):
         raise ConfigError(Problem("--origin", f"{origin!r}", ORIGIN_MEANS))
@@ -75,7 +77,8 @@ def init(
     audit.write_file_atomically(folder / "jobs" / SCHEMA, (_CONFIGS / SCHEMA).read_bytes())
     copied = [_copy(file, folder) for file in files]
     brought = _bring(folder, [job for job, is_new in copied if is_new])
-    _tell(folder, new, [job for job, _ in copied], brought, as_json)
+    told = [*forget_mounts(folder), *ignore_for_git(folder)]
+    _tell(folder, new, [job for job, _ in copied], brought, told, as_json)
 
 
 def default_origin(folder: Path) -> str:
@@ -99,7 +102,7 @@ def example_file(name: str) -> Path:
 
 def _make(folder: Path, origin: str) -> None:
     """site.yaml comes last: only then is the folder a workspace."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and (not folder.is_dir() or {each.name for each in folder.iterdir()} - _OF_GIT):
         found = "neither empty nor a workspace (it has no site.yaml)"
         raise ConfigError(Problem(shown(folder), found, "a new or empty folder", "choose another folder"))
     folder.mkdir(parents=True, exist_ok=True)
@@ -111,6 +114,22 @@ def _make(folder: Path, origin: str) -> None:
     pipeline.write_version(folder)
     site = _SITE.format(origin=json.dumps(origin), public_key=json.dumps(public_key))
     audit.write_file_atomically(folder / "site.yaml", site.encode())
+
+
+def ignore_for_git(folder: Path) -> list[str]:
+    """Let git leave out what may not be committed with the jobs: keys, documents, results, models and the log. A
+    .gitignore that is there keeps every byte, and gets what it lacks at its end; what was done, in a sentence."""
+    file, kept = folder / ".gitignore", {"jobs"}
+    wanted = [f"/{name}/" for name in ("audit", *FOLDERS) if name not in kept]
+    before = file.read_text(encoding="utf-8", errors="surrogateescape") if file.exists() else ""
+    named = {line.strip().strip("/") for line in before.splitlines()}
+    lacking = [line for line in wanted if line.strip("/") not in named]
+    if not lacking or "*" in named:
+        return []
+    start = f"{before}\n" if before and not before.endswith("\n") else before
+    text = f"{start}# Of a workspace of Cloister: never commit its keys, documents, results and log.\n"
+    audit.write_file_atomically(file, "\n".join([text.rstrip("\n"), *lacking, ""]).encode(errors="surrogateescape"))
+    return [f"{'added to' if before else 'made'} .gitignore: {', '.join(lacking)}"]
 
 
 def _copy(file: Path, folder: Path) -> tuple[str, bool]:
@@ -146,16 +165,21 @@ def _bring(folder: Path, jobs: list[str]) -> dict[str, list[str]]:
     return brought
 
 
-def _tell(folder: Path, new: bool, copied: list[str], brought: dict[str, list[str]], as_json: bool) -> None:
+def _tell(
+    folder: Path, new: bool, copied: list[str], brought: dict[str, list[str]], told: list[str], as_json: bool
+) -> None:
     site = load_site(folder / "site.yaml")
     if as_json:
         log = {"origin": site.log.origin, "public_key": site.log.public_key}
-        print_json({"workspace": folder.absolute(), "created": new, "jobs": copied, "brought": brought, "log": log})
+        made = {"workspace": folder.absolute(), "created": new, "jobs": copied, "brought": brought, "told": told}
+        print_json({**made, "log": log})
         return
     say(f"{'Made' if new else 'Completed'} the workspace {shown(folder)}")
     say(f"  audit log   {site.log.origin}")
     say(f"  public key  {site.log.public_key}")
     say("              keep a copy of it elsewhere: it is what proves the log")
+    for sentence in told:
+        say(f"  {sentence}")
     for job, files in brought.items():
         say(f"  from the installation, for {job}:")
         say_list(files, len(files))

@@ -12,7 +12,7 @@ import pipeline
 from jobs.cli.options import job_names
 from jobs.errors import ConfigError, Problem
 from jobs.load import did_you_mean
-from jobs.workspace import Workspace
+from jobs.workspace import Workspace, no_such_job
 
 JobArgument = Annotated[
     str | None, typer.Argument(metavar="JOB", help="Only rows of this job.", autocompletion=job_names)
@@ -97,5 +97,4 @@ def check_job(place: Workspace, job: str) -> None:
     there = {path.name for path in (place.root / "outbox").glob("*")}
     known = sorted({path.stem for path in place.job_files()} | there)
     if job not in known:
-        expected = f"one of {', '.join(known)}" if known else None
-        raise ConfigError(Problem("JOB", f"no job {job!r}", expected, did_you_mean(job, known)))
+        raise ConfigError(no_such_job(place, job, known))

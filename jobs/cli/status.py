@@ -14,14 +14,16 @@ import pipeline
 from jobs.cli.describe import duration, first_few, next_start_of, starts
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import LISTED, counted, counts_line, print_json, say
+from jobs.doctor.tonight import hindrances
 from jobs.errors import ConfigError, ExitCode
 from jobs.load import LoadedJob, shown
 from jobs.lock import holder
 from jobs.nights.ahead import look_ahead
 from jobs.nights.beside import Beside
 from jobs.nights.calls.needs import Need, needs
-from jobs.plan import load_and_plan, make_site, refusal_of
-from jobs.visible import one_line
+from jobs.plan import check_places, load_and_plan, make_site, refusal_of
+from jobs.progress import inside_in_words
+from jobs.visible import moment, one_line
 from jobs.workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
@@ -42,13 +44,15 @@ def status(check: CheckOption = False, workspace: WorkspaceOption = None, as_jso
 
     Also the size of the audit log, and which processes run or serve the workspace. With --check, for monitoring: a job
     that is broken or refused, a last run that failed or was cut off, a start that no service made for an hour, a log
-    that was not verified for log.verify_days of site.yaml, a disk that is nearly full.
+    that was not verified for log.verify_days of site.yaml, a disk that is nearly full, and what would stop any run this
+    evening, as `cloister check` finds it.
     """
     place = open_workspace(workspace)
     checked = pipeline.LastVerified()
-    told = _look(place, checked)
+    told = _look(place, checked, thorough=check)
     if check:
-        _end_check(needs(place, told["jobs"], checked), as_json)
+        told["site"] = list(hindrances(place))
+        _end_check(needs(place, told["jobs"], told["site"], checked), as_json)
     elif as_json:
         print_json(told)
     else:
@@ -66,8 +70,9 @@ def _end_check(found: list[Need], as_json: bool) -> NoReturn:
     raise typer.Exit(int(code))
 
 
-def _look(place: Workspace, checked: pipeline.LastVerified) -> dict[str, Any]:
-    """All that is shown. `checked` comes to know when the log was verified."""
+def _look(place: Workspace, checked: pipeline.LastVerified, *, thorough: bool) -> dict[str, Any]:
+    """All that is shown. `checked` comes to know when the log was verified. `thorough`: model files are read whole, if
+    that was not done before, and the log for quality that jobs demand."""
     site = make_site(place)
     register = pipeline.Register()
     loaded = {path: load_and_plan(place, path) for path in place.job_files()}
@@ -78,7 +83,7 @@ def _look(place: Workspace, checked: pipeline.LastVerified) -> dict[str, Any]:
     for each in known.values():  # a rule or a person may have removed it
         each.report = each.report if each.report and os.access(place.root / each.report, os.R_OK) else None
     serves = holder(place.log)
-    log = _Log(known, register, costs, met, on_its_way, pipeline.ServiceNow(site) if serves is None else None)
+    log = _Log(known, register, costs, met, on_its_way, pipeline.ServiceNow(site) if serves is None else None, thorough)
     if log.starts:
         log.starts.look()
     beside = Beside(
@@ -126,7 +131,7 @@ def _not_served(job: LoadedJob, starts: pipeline.ServiceNow | None) -> str | Non
         return None
     start = job.config.schedule.next_start(since)
     late = start is not None and datetime.now(UTC) - start > _UNSERVED
-    return f"{start:%Y-%m-%d %H:%M %Z}" if start and late else None
+    return moment(start) if start and late else None
 
 
 @dataclass(frozen=True)
@@ -140,6 +145,7 @@ class _Log:
     met: pipeline.MetFiles
     on_its_way: pipeline.Running | None
     starts: pipeline.ServiceNow | None
+    thorough: bool
 
 
 def _job(path: Path, loaded: tuple[LoadedJob, pipeline.RunPlan] | ConfigError | OSError, log: _Log) -> dict[str, Any]:
@@ -150,13 +156,15 @@ def _job(path: Path, loaded: tuple[LoadedJob, pipeline.RunPlan] | ConfigError | 
         job, plan = loaded
         before = log.known[path.stem].unread if path.stem in log.known else {}
         scan = pipeline.set_aside(pipeline.scan(plan.input), before, plan.site.max_document_bytes)
+        if plan.site.root.stat().st_uid == os.geteuid():  # others would not run it
+            check_places(plan, scan.ready)
     except (ConfigError, OSError) as error:
         return {"job": path.stem, "state": "broken", "problems": str(error), **history}
-    start, refused = next_start_of(job), refusal_of(plan, log.register)
+    start, refused = next_start_of(job), refusal_of(plan, log.register, thorough=log.thorough)
     return {
         "job": job.name,
         "state": _state(job.name, scan, refused, log.on_its_way),
-        "starts": starts(job),
+        "starts": starts(job, here=True),
         "next_start": start.isoformat() if start else None,
         "not_served": _not_served(job, log.starts),
         "refused": refused,
@@ -164,9 +172,11 @@ def _job(path: Path, loaded: tuple[LoadedJob, pipeline.RunPlan] | ConfigError | 
         "ready": len(scan.ready),
         "forecast": None if refused else _forecast(job, plan, scan, log),
         "settling": len(scan.settling),
+        "held_open": list(scan.held_open[:LISTED]),
         "held": len(scan.held),
         "pending_files": [{"path": path, "reason": reason} for path, reason in scan.pending[:LISTED]],
         "ignored": len(scan.ignored),
+        "ignored_names": dict(scan.names),
         "ignored_files": [{"path": path, "reason": reason} for path, reason in scan.ignored[:LISTED]],
         **history,
     }
@@ -185,7 +195,8 @@ def _forecast(job: LoadedJob, plan: pipeline.RunPlan, scan: pipeline.Scan, log: 
         "seconds": round(ahead.outlook.seconds, 1),
     }
     tonight = {"documents_tonight": round(ahead.outlook.tonight), "all_tonight": ahead.all_tonight}
-    return {**told, **tonight, "until": ahead.until, "done_at": ahead.done_at}
+    by = {"by_job": known[1].of_job if known else None}
+    return {**told, **tonight, **by, "until": ahead.until, "done_at": ahead.done_at}
 
 
 def _state(job: str, scan: pipeline.Scan, refused: str | None, on_its_way: pipeline.Running | None) -> str:
@@ -230,7 +241,7 @@ def _print(told: dict[str, Any]) -> None:
     say(f"log        {told['log']['origin']}, {counted(told['log']['size'], 'entry')}")
     say(f"run        {_process(told['run'], 'none at the moment')}{_far(told['running'])}")
     for name, each in sorted((told["running"] or {}).get("workers", {}).items()):
-        say(f"worker     {one_line(name)} {each['state']} since {each['since']}")
+        say(f"worker     {one_line(name)} {each['state']} since {moment(each['since'])}")
     say(f"serve      {_process(told['serve'], 'does not run')}")
     if not told["jobs"]:
         say("jobs       none; write jobs/NAME.yaml, or copy an example: cloister init . --example NAME")
@@ -251,7 +262,7 @@ def _print(told: dict[str, Any]) -> None:
                 say(f"  pending  {first_few(files, job['settling'] + job['held'])}")
             if job["ignored"]:
                 files = [(each["path"], each["reason"]) for each in job["ignored_files"]]
-                say(f"  ignored  {first_few(files, job['ignored'])}")
+                say(f"  ignored  {first_few(files, job['ignored'], job['ignored_names'])}")
         _print_history(job)
     for file in told["other_files"]:
         say(f"\n{file} is no job: job files end in .yaml")
@@ -262,11 +273,12 @@ def _print(told: dict[str, Any]) -> None:
 
 def _foreseen(told: dict[str, Any]) -> str:
     """Say when the documents that wait will be done, and how many by the end of the window."""
-    done = f"all done about {told['done_at']:%a %Y-%m-%d %H:%M}" if told["done_at"] else "what waits is never all done"
+    done = f"all done about {moment(told['done_at'])}" if told["done_at"] else "what waits is never all done"
+    done += f", by the pace of its model in job {told['by_job']}" if told["by_job"] else ""
     if told["all_tonight"] or told["until"] is None:
         return done
     return (
-        f"{told['documents_tonight']:,} of {told['documents']:,} by {told['until']:%a %H:%M}; {done}; see cloister plan"
+        f"{told['documents_tonight']:,} of {told['documents']:,} by {moment(told['until'])}; {done}; see cloister plan"
     )
 
 
@@ -292,12 +304,12 @@ def _print_history(job: dict[str, Any]) -> None:
 def _ended(run: dict[str, Any]) -> str:
     """How and when a run ended, and what came of it."""
     if run["state"] == "refused":
-        return f"refused {run['finished_at']}: {one_line(run['reason'])}"
+        return f"refused {moment(run['finished_at'])}: {one_line(run['reason'])}"
     if run["state"] == "unfinished":
         done = counts_line(run["counts"]) if any(run["counts"].values()) else "nothing committed"
-        return f"begun {run['started_at']}, not ended: {done} so far; the next run goes on"
+        return f"begun {moment(run['started_at'])}, not ended: {done} so far; the next run goes on"
     how = {"stopped": "stopped by a full disk", "window_closed": "window closed"}.get(run["state"], run["state"])
-    return f"{how} {run['finished_at'] or run['started_at']}: {counts_line(run['counts'])}"
+    return f"{how} {moment(run['finished_at'] or run['started_at'])}: {counts_line(run['counts'])}"
 
 
 def _far(running: dict[str, Any] | None) -> str:
@@ -308,9 +320,11 @@ def _far(running: dict[str, Any] | None) -> str:
     if running["total"] is not None:
         done = f": {counts_line(running['counts'])}" if running["done"] else ""
         far = f"{running['done']:,} of {counted(running['total'], 'document')}{done}"
+    if running["inside"]:
+        far += f"; {inside_in_words(running['inside'])}"
     if running["seconds_left"]:
         far += f"; {_pace(running['rate'])}, about {duration(running['seconds_left'])} left"
-    return f": {running['job']} since {running['since']}, {far}"
+    return f": {running['job']} since {moment(running['since'])}, {far}"
 
 
 def _pace(rate: float) -> str:
@@ -320,7 +334,9 @@ def _pace(rate: float) -> str:
 
 
 def _waiting(job: dict[str, Any]) -> str:
-    settling = f", {job['settling']:,} still changing" if job["settling"] else ""
+    held_open = len(job["held_open"])
+    settling = f", {job['settling'] - held_open:,} still changing" if job["settling"] > held_open else ""
+    settling += f", {held_open:,} held open by a writer" if held_open else ""
     refused = "; none is taken while the job is refused" if job["refused"] and job["ready"] else ""
     return f"{counted(job['ready'], 'file')} in {job['input']}{settling}{refused}"
 

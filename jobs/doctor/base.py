@@ -43,12 +43,13 @@ class Needs(Enum):
 @dataclass(frozen=True)
 class Finding:
     """One line of what a check found: a whole sentence, and the remedy in plain words unless it is ok. `figures` are
-    kept in a baseline."""
+    kept in a baseline. `stops`: until that is mended no run begins, or none is as it was asked for."""
 
     level: Level
     sentence: str
     remedy: str | None = None
     figures: Mapping[str, Figure] = field(default_factory=dict)
+    stops: bool = False
 
 
 class Check(Protocol):
@@ -74,6 +75,11 @@ def warning(sentence: str, remedy: str, **figures: Figure) -> Finding:
 def problem(sentence: str, remedy: str, **figures: Figure) -> Finding:
     """Make the finding of something that needs a person now."""
     return Finding(Level.PROBLEM, sentence, remedy, figures)
+
+
+def stop(sentence: str, remedy: str, **figures: Figure) -> Finding:
+    """Make the finding of a problem because of which no run begins."""
+    return Finding(Level.PROBLEM, sentence, remedy, figures, stops=True)
 
 
 def found_or(found: Sequence[Finding], in_order: str, **figures: Figure) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from jobs.doctor.base import Check, Finding, Needs, problem
+from jobs.doctor.base import Check, Finding, Needs, problem, stop
 from jobs.doctor.patient import Patient
 from jobs.errors import keep_traceback
 
@@ -52,7 +52,7 @@ def _looked(check: Check, patient: Patient) -> Iterator[Finding]:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         remedy = _REMEDIES.get(error.errno or 0, _OF_THE_DISK)
-        yield problem(f"This cannot be looked at: {place}{error.strerror or error}.", remedy)
+        yield stop(f"This cannot be looked at: {place}{error.strerror or error}.", remedy)
     except Exception as error:
         sentence = f"A defect of Cloister, this check failed: {type(error).__name__}: {error}"
         yield problem(sentence, f"report it; {_kept(patient, error)}")

@@ -11,9 +11,9 @@ import pipeline
 from jobs.load import LoadedJob
 from jobs.nights.watch import Stamp, stamp_of
 from jobs.plan import head_file, input_folder, make_plan, model_file
-from jobs.workspace import Workspace
+from jobs.workspace import Workspace, mount_point
 
-Refusal = tuple[Stamp, Stamp, Stamp, bool, int, Stamp]
+Refusal = tuple[Stamp, Stamp, Stamp, str | None, int, Stamp]
 
 
 @dataclass
@@ -46,6 +46,13 @@ class Served:
         """Whether files start it."""
         return self.job.config.schedule is None and self.job.config.after is None
 
+    def take_handled(self, before: frozenset[pipeline.Candidate], report: pipeline.RunReport) -> None:
+        """A run has ended, `before` which these files lay there. One that a writer opened meanwhile was not taken, and
+        may lie there as it did when it is closed."""
+        left = set(report.held_open)
+        taken = frozenset(each for each in before if each.name not in left)
+        self.handled, self.waits_for = None if report.ended_early else taken, ""
+
 
 def check_now(workspace: Workspace, site: pipeline.Site, job: LoadedJob, known: pipeline.Admissions) -> None:
     """Raise what would keep the job from running tonight: ConfigError or ModelRefusedError."""
@@ -58,6 +65,7 @@ def check_now(workspace: Workspace, site: pipeline.Site, job: LoadedJob, known: 
 def refusal_now(workspace: Workspace, job: LoadedJob, known: pipeline.Admissions) -> Refusal:
     """How everything is on which it hangs whether the job is refused."""
     model, head = stamp_of(model_file(workspace, job)), head_file(workspace, job)
-    there = input_folder(workspace, job).is_dir()
+    folder = input_folder(workspace, job)
+    there = str(mount_point(folder)) if folder.is_dir() else None
     measured = stamp_of(workspace.root / "audit" / "checkpoint") if job.config.quality else None
     return (stamp_of(job.path), model, stamp_of(head) if head else None, there, known.newest, measured)

@@ -33,9 +33,7 @@ def read_kek(path: Path) -> Kek:
     try:
         data = audit.read_private(path, WHAT)
     except audit.KeyRefused as error:
-        what = str(error).removeprefix(f"{path}: ")
-        remedy = "; put it back from where a copy of it is kept" if not path.exists() else ""
-        raise NoKeyError(path, what + remedy) from error
+        raise NoKeyError(path, str(error).removeprefix(f"{path}: ")) from error
     try:
         key = base64.b64decode(data.removeprefix(_BEGIN.encode()).removesuffix(b"\n"), validate=True)
     except ValueError:

@@ -37,7 +37,7 @@ def refuse_size(source: Source, limit: int, where: str) -> None:
     """DocumentError (TOO_LARGE) before anything is copied; `where` is its folder, for people."""
     if source.size > limit:
         place = "failed/" if isinstance(source, Again) else f"{where}/{shown(source.path)}"
-        fact = f"it has {source.size} bytes; the limit is {limit}"
+        fact = f"it has {source.size} bytes; limits.document_mib allows {limit}"
         raise DocumentError(Failure.TOO_LARGE, f"{fact}; it was not read, and lies where it lay: {place}")
 
 

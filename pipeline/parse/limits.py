@@ -25,11 +25,28 @@ class Limits:
     unpacked_ratio: int = 200
     documents_per_child: int = 1000
 
+    def named(self, limit: str) -> str:
+        """A limit as people know it: its key in site.yaml, and its value there."""
+        key, size, unit = _KEYS[limit]
+        value = getattr(self, limit) / size
+        return f"limits.{key} ({int(value) if value.is_integer() else value:,}{unit})"
+
     @property
     def reply_bytes(self) -> int:
         """The longest answer that a child may send beside the text, or request that it may get: with what OCR read."""
         return 6 * self.output_characters + 32 * MIB
 
+
+_KEYS = {
+    "seconds": ("parse_seconds", 1, " s"),
+    "memory_bytes": ("parse_memory_mib", MIB, " MiB"),
+    "output_characters": ("text_characters", 1, ""),
+    "unpacked_depth": ("unpacked_depth", 1, ""),
+    "unpacked_documents": ("unpacked_documents", 1, ""),
+    "unpacked_bytes": ("unpacked_mib", MIB, " MiB"),
+    "unpacked_ratio": ("unpacked_ratio", 1, ""),
+}
+"""The key of each limit below `limits` in site.yaml, how much of it one there is, and the unit that people read."""
 
 UNSUSPICIOUS = 64 * MIB
 """Bytes up to which any ratio is believed: a table of zeros is no attack."""

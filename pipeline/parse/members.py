@@ -28,6 +28,7 @@ class Members:
     def __init__(self, out: int | None, container: int, limits: Limits, documents: int, size: int) -> None:
         self._out = out
         self._documents = documents
+        self._room = size
         self._size = min(size, max(UNSUSPICIOUS, limits.unpacked_ratio * container))
         self._limits = limits
         self._members: list[Member] = []
@@ -84,14 +85,16 @@ class Members:
 
     def _count(self) -> None:
         if len(self._members) >= self._documents:
-            limit = self._limits.unpacked_documents
-            raise DocumentError(Failure.BOMB, f"it holds more documents than the {limit:,} that may be unpacked")
+            limit = self._limits.named("unpacked_documents")
+            raise DocumentError(Failure.BOMB, f"it, or what is around it, holds more documents than {limit} allows")
 
     def _write(self, chunk: bytes, most: int) -> None:
         assert self._out is not None
         if self._written + len(chunk) > most:
-            limit = f"{self._limits.unpacked_bytes:,} bytes, or {self._limits.unpacked_ratio} times its size"
-            raise DocumentError(Failure.BOMB, f"it unpacks to more than is allowed ({limit})")
+            by_ratio = most < self._room
+            limit = self._limits.named("unpacked_ratio" if by_ratio else "unpacked_bytes")
+            what = "it unpacks to more times its own size" if by_ratio else "it, or what is around it, unpacks to more"
+            raise DocumentError(Failure.BOMB, f"{what} than {limit} allows")
         view = memoryview(chunk)
         try:
             while view:

@@ -14,12 +14,14 @@ from pipeline.parse.encoding.decode import has_holes, looks_like_text
 from pipeline.parse.encoding.ebcdic import has_lines, is_ebcdic
 from pipeline.parse.formats import marked_as
 from pipeline.parse.formats.csv import delimiter_of
-from pipeline.parse.formats.eml import is_mail
 from pipeline.parse.formats.json import is_json, is_json_lines
 from pipeline.parse.formats.mbox import is_mailbox
 from pipeline.parse.formats.xml import is_xml
+from pipeline.parse.mail.header import is_mail
+from pipeline.parse.mail.plain import IN_TEXT, UNREAD
 from pipeline.parse.mail.signed import is_cms
 from pipeline.parse.office.binary.ole import OLE, CompoundFile
+from pipeline.parse.office.flat import is_flat
 from pipeline.parse.office.package import CONTENT_TYPES, Archive, Package
 from pipeline.parse.unpack.directory import read_directory
 from pipeline.parse.unpack.tape import is_tape
@@ -40,25 +42,71 @@ _BY_NAME = {
     ".tsv": "text/tab-separated-values",
     ".tab": "text/tab-separated-values",
 }
+_EXPORT = "export it as PDF from the program that made it"
 _OLE_KINDS = {  # by a stream that it has
     "worddocument": "application/msword",
     "workbook": "application/vnd.ms-excel",
     "powerpoint document": "application/vnd.ms-powerpoint",
     "__properties_version1.0": "application/vnd.ms-outlook",
 }
+_OLE_OTHERS = {
+    "visiodocument": f"a Visio drawing (.vsd); {_EXPORT}",
+    "fileheader": f"a Hangul document (.hwp); {_EXPORT}",
+    "quill": f"a Publisher document (.pub); {_EXPORT}",
+    "props9": f"a Project plan (.mpp); {_EXPORT}",
+    "props12": f"a Project plan (.mpp); {_EXPORT}",
+    "props14": f"a Project plan (.mpp); {_EXPORT}",
+    "catalog": "a Windows preview cache (Thumbs.db), which is no document",
+}
+_PACKAGES_UNREAD = {  # by a part that they have
+    "visio/document.xml": "a Visio drawing (.vsdx)",
+    "fixeddocseq.fdseq": "an XPS document",
+    "fixeddocumentsequence.fdseq": "an XPS document",
+    "contents/section0.xml": "a Hangul document (.hwpx)",
+}
 _OLE_OLDER = {"book": "an Excel 5.0 or 95 workbook (.xls)", "pp40": "a PowerPoint 4.0 or 95 presentation (.ppt)"}
 _PICTURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
-    (b"II*\0", "image/tiff"),
-    (b"MM\0*", "image/tiff"),
+    *((mark, "image/tiff") for mark in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")),  # and BigTIFF
+    *((mark, "image/jp2") for mark in (b"\0\0\0\x0cjP  \r\n\x87\n", b"\xff\x4f\xff\x51")),
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
 )
+_ANYMAP = re.compile(rb"P[1-6](?:\s|#[^\n]*\n)+\d{1,6}(?:\s|#[^\n]*\n)+\d{1,6}(?:\s|#[^\n]*\n)")
+_BRANDS = (  # of ISO base media files (ISO/IEC 14496-12), by the beginnings of their names
+    (b"avif", "image/avif"), (b"avis", "image/avif"),
+    *((mark, "a HEIC or HEIF picture, as telephones take them; export it as JPEG or PDF")
+      for mark in (b"hei", b"hev", b"mif1", b"msf1")),
+    (b"", "a video or sound recording (MP4, QuickTime)"),
+)  # fmt: skip
 _HEAD = 1 << 16  # characters of a text that are looked at where the whole is not needed
-_NO_DOCUMENTS = (  # of which the table of first bytes says what is not so
-    (b"MZ", "found a program for Windows"),
-    (b"\x7fELF", "found a program for Linux"),
+_NO_DOCUMENTS = (  # where the mark stands, the mark, what was found
+    (0, b"MZ", "a program for Windows"),
+    (0, b"\x7fELF", "a program for Linux"),
+    (128, b"DICM", f"a DICOM file (a medical picture or report); {_EXPORT}"),
+    (0, b"AC10", f"an AutoCAD drawing (DWG); {_EXPORT}"),
+    (0, b"8BPS", f"a Photoshop picture (PSD); {_EXPORT}"),
+    (0, b"AT&TFORM", "a DjVu document; convert it to PDF"),
+    (0, b"%!PS", "PostScript; convert it to PDF"),
+    (0, b"\xc5\xd0\xd3\xc6", "PostScript with a preview (EPS); convert it to PDF"),
+    (0, b"\x1b%-12345X", "data for a printer (PJL); print it to PDF instead"),
+    (0, b"\x01\0\0\0\x58\0\0\0", "a Windows metafile (EMF); convert it to PDF or PNG"),
+    (0, b"\xd7\xcd\xc6\x9a", "a Windows metafile (WMF); convert it to PDF or PNG"),
+    (0, b"\xffWPC", f"a WordPerfect document; {_EXPORT}"),
+    (0, b"\xe4\x52\x5c\x7b\x8c\xd8\xa7\x4d", f"a OneNote section; {_EXPORT}"),
+    (0, b"!BDN", "an Outlook data file (PST, OST); export its messages as MSG or EML"),
+    (4, b"Standard Jet DB", "an Access database (MDB); export its tables as CSV or XLSX"),
+    (4, b"Standard ACE DB", "an Access database (ACCDB); export its tables as CSV or XLSX"),
+    (0, b"SQLite format 3\0", "an SQLite database; export its tables as CSV"),
+    (0, b"PAR1", "a Parquet table; export it as CSV"),
+    (0, b"\xff\x0a", "a JPEG XL picture; export it as PNG or JPEG"),
+    (0, b"\0\0\0\x0cJXL ", "a JPEG XL picture; export it as PNG or JPEG"),
+    (0, b"P7\n", "a picture of PAM; export it as PNG"),
+    (0, b"ID3", "a sound recording (MP3)"),
+    (0, b"OggS", "a sound or video recording (Ogg)"),
+    (0, b"fLaC", "a sound recording (FLAC)"),
+    (0, b"\x1aE\xdf\xa3", "a video (Matroska, WebM)"),
 )
 
 
@@ -77,13 +125,16 @@ def media_type_of(source: Source) -> str:
         return "message/rfc822"
     if kind := _picture(data):
         return kind
+    is_text = looks_like_text(data)
+    if what := _no_document(data, text=is_text):
+        raise DocumentError(Failure.UNSUPPORTED, f"found {what}")
     if kind := marked_as(source):
         return kind
     if is_ebcdic(data) and not has_lines(data):
         raise DocumentError(
             Failure.UNSUPPORTED, "EBCDIC records of one length, whose fields a description elsewhere divides"
         )
-    if not looks_like_text(data):
+    if not is_text:
         raise _unsupported(data)
     return _text(source)
 
@@ -93,8 +144,12 @@ def _text(source: Source) -> str:
     head, suffix = text[:_HEAD].lstrip("\ufeff"), PurePath(source.name).suffix.lower()
     if head.lstrip().startswith("-----BEGIN PGP MESSAGE-----"):
         raise DocumentError(Failure.ENCRYPTED, "an OpenPGP message")
-    if is_mail(head, named=suffix == ".eml"):
+    if head.startswith(IN_TEXT):
+        raise DocumentError(Failure.UNSUPPORTED, UNREAD.format("yEnc or BinHex 4.0"))
+    if is_mail(head, named=suffix in {".eml", ".p7m"}):
         return "message/rfc822"
+    if is_flat(head):
+        return Package(source.data).media_type or "an Office package of unknown kind"
     if is_json(text):
         return "application/json"
     if is_json_lines(text):
@@ -115,6 +170,9 @@ def _zip(data: bytes) -> str:
     """The media type of a ZIP file. Its directory is read with bounds before zipfile, which has none, sees it; a
     file that is no document is an archive. DocumentError: UNSUPPORTED, and those of `read_directory`."""
     sizes = {entry.name: entry.size for entry in read_directory(data).entries}
+    names = {name.lower() for name in sizes}
+    if what := next((what for name, what in _PACKAGES_UNREAD.items() if name in names), None):
+        raise DocumentError(Failure.UNSUPPORTED, f"found {what}; {_EXPORT}")
     if CONTENT_TYPES in sizes:
         return Package(data).media_type or "an Office package of unknown kind"
     if sizes.get("mimetype", _HEAD) < 200 and (kind := _said(Archive(data, "a document"))).startswith(_PACKAGES):
@@ -144,6 +202,9 @@ def _ole(data: bytes) -> str:
     for stream, kind in _OLE_OLDER.items():
         if stream in root.streams:
             raise DocumentError(Failure.UNSUPPORTED, f"found {kind}; save it in a newer format or as PDF")
+    for part, what in _OLE_OTHERS.items():
+        if part in root.streams or part in root.storages:
+            raise DocumentError(Failure.UNSUPPORTED, f"found {what}")
     raise DocumentError(Failure.UNSUPPORTED, "found an OLE compound file of unknown kind")
 
 
@@ -153,7 +214,38 @@ def _picture(data: bytes) -> str | None:
             return kind
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         return "image/webp"
+    if _ANYMAP.match(data):
+        return "image/x-portable-anymap"
+    if data[4:8] == b"ftyp" and (kind := _brand(data)).startswith("image/"):
+        return kind
+    if _is_targa(data):
+        return "image/x-tga"
     return "image/bmp" if data.startswith(b"BM") and data[2:6] == len(data).to_bytes(4, "little") else None
+
+
+def _brand(data: bytes) -> str:
+    """The media type of a file of ISO base media, or what it is in words."""
+    return next(kind for brand, kind in _BRANDS if data.startswith(brand, 8))
+
+
+def _is_targa(data: bytes) -> bool:
+    """Whether a picture has Truevision's mark at its end, or a header whose size fits (Truevision TGA 2.0)."""
+    if len(data) < 18 or data[1] > 1 or data[2] not in {1, 2, 3, 9, 10, 11} or data[16] not in {8, 15, 16, 24, 32}:
+        return False
+    colours = int.from_bytes(data[5:7], "little") * -(-data[7] // 8) if data[1] else 0
+    pixels = int.from_bytes(data[12:14], "little") * int.from_bytes(data[14:16], "little")
+    size = 18 + data[0] + colours + pixels * -(-data[16] // 8)
+    plain = pixels > 0 and data[2] < 9 and size <= len(data) <= size + 8192
+    return plain or data.endswith(b"TRUEVISION-XFILE.\0")
+
+
+def _no_document(data: bytes, *, text: bool) -> str | None:
+    """What is no document at all, or none that is read, in words; None for all else. A `text` may begin with the
+    letters of a mark, but for that of PostScript."""
+    if data[4:8] == b"ftyp" and not text:
+        return _brand(data)
+    marks = (one for one in _NO_DOCUMENTS if data.startswith(one[1], one[0]))
+    return next((what for _, mark, what in marks if not text or mark == b"%!PS"), None)
 
 
 def _unsupported(data: bytes) -> DocumentError:
@@ -161,9 +253,6 @@ def _unsupported(data: bytes) -> DocumentError:
         return DocumentError(Failure.ENCRYPTED, "an OpenPGP message")
     if archive := unread_archive(data):
         return DocumentError(Failure.UNSUPPORTED, archive)
-    for mark, what in _NO_DOCUMENTS:
-        if data.startswith(mark):
-            return DocumentError(Failure.UNSUPPORTED, what)
     if has_holes(data):
         return DocumentError(Failure.CORRUPT, "holes of zero bytes, as a copy that broke off leaves them")
     try:
@@ -172,7 +261,7 @@ def _unsupported(data: bytes) -> DocumentError:
         return DocumentError(Failure.UNSUPPORTED, "binary data of unknown kind")
     what = f"by its first bytes {name or kind} ({kind})" if kind else f"by its first bytes {name}"
     if kind.startswith("image/"):
-        return DocumentError(Failure.NEEDS_OCR, what)
+        what += "; export it as PNG, JPEG or PDF"
     return DocumentError(Failure.UNSUPPORTED, what)
 
 

@@ -41,6 +41,7 @@ from pipeline.tasks.base import (
     Headed,
     HeadedTask,
     Line,
+    Slot,
     Task,
     TaskRefusedError,
     Writer,
@@ -71,6 +72,9 @@ TELLING: Final = {  # what the form alone is worth
 }  # fmt: skip
 
 MEANS: Final = {"title": 0.1, "organisation": 0.2}  # weight of what the passage means; of others scene.MEANING
+
+ESCAPED: Final = {"\b": "b", "\x1b": "e", "\x85": "N", "\u2028": "L", "\u2029": "P"}
+"""Characters that no pattern has, and the escapes that mean them in YAML (1.2.2, section 5.7), and not in a pattern."""
 
 # keys of a field that came later, and what they are if left out
 LATER: Final = {"entity": None, "many": False, "threshold": None, "accept": None}
@@ -121,6 +125,10 @@ class Field(Settings):
         if self.type != "regex" and self.pattern is not None:
             found = f"a pattern in a field of type {self.type}"
             raise SettingsError(found, "a pattern only with type: regex", at=("pattern",))
+        for character, escape in ESCAPED.items():
+            if character in (self.pattern or ""):
+                found = f"a pattern with the character U+{ord(character):04X}, which \\{escape} means in double quotes"
+                raise SettingsError(found, f"a regular expression with \\{escape}", "use single quotes", ("pattern",))
 
 
 @dataclass(frozen=True)
@@ -168,6 +176,9 @@ class ExtractSettings(Task):
         if self.accept is None:
             del settings["accept"]
         return settings
+
+    def slots(self) -> Sequence[Slot] | None:
+        return [Slot(field.name, field.type, field.many) for field in self.fields] or None
 
     def in_words(self) -> str:
         return f"extract {', '.join(map(_in_words, self.fields)) or 'the entities that the model finds'}"

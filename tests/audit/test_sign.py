@@ -204,7 +204,7 @@ def test_a_key_with_a_passphrase(tmp_path: Path) -> None:
     assert format_public_key(read_key_file(tmp_path / "key").public) == public
     signer = read_signer(tmp_path / "key", parse_public_key(public), secret)
     assert open_note(signer.sign("x\n"), parse_public_key(public)) == "x\n"
-    with pytest.raises(audit.KeyRefused, match="protected by a passphrase: name the file"):
+    with pytest.raises(audit.KeyRefused, match="protected by a passphrase; name the file"):
         read_signer(tmp_path / "key", parse_public_key(public))
 
 

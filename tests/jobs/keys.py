@@ -27,7 +27,8 @@ file, line and column. The files beside this page are whole jobs to copy: `clois
 
 An editor that knows JSON Schema completes and checks the keys by `job.schema.json`: `cloister init` puts it into
 `jobs/`, and each example names it in its first line. Keys that are not known are errors. YAML is read as version 1.2
-defines it: `no` is a text, and so is `"3"`.
+defines it: `no` is a text, and so is `"3"`. What has backslashes stands in single quotes: `'PO-\\d{5}'`. Where a
+mapping must have its `name` and nothing else, the name alone stands for it: `model: minilm`, `labels: [nda, lease]`.
 
 The page is made from the models that read the files: `python -m tests.jobs.keys > configs/README.md`.
 """

@@ -59,6 +59,27 @@ HEAD = {"name": "h2", "sha256": "b"}
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("job: j\nmodel: headless  # ours\n", 'job: j\nmodel: {name: "m2", sha256: "a"}  # ours\n'),
+        ('model: "m"\n', 'model: {name: "m2", sha256: "a"}\n'),
+        (
+            "model: {name: m, sha256: b, head: h}\n",
+            'model: {name: "m2", sha256: "a", head: {name: "h2", sha256: "b"}}\n',
+        ),
+        (
+            "model:\n  name: m\n  sha256: b\n  head: h # it\n",
+            'model:\n  name: "m2"\n  sha256: "a"\n  head: {name: "h2", sha256: "b"} # it\n',
+        ),
+    ],
+)
+def test_a_name_that_stands_for_a_mapping(before: str, after: str) -> None:
+    head = HEAD if "head:" in before else None
+    values = {"name": "m2", "sha256": "a", "head": head}
+    assert amend(before.encode(), "f", "model", values).decode() == after
+
+
+@pytest.mark.parametrize(
     ("before", "head", "after"),
     [
         (

@@ -44,7 +44,7 @@ def test_the_inbox_of_a_job_is_made(ready: Place, cloister: Cloister, tmp_path: 
     (ready.root / "jobs" / "far.yaml").write_text(far)
     told = cloister("check", "far")
     assert told.code == 2
-    assert "mkdir -p" in told.out
+    assert "mounted" in told.out
     assert not (tmp_path / "elsewhere").exists()
 
 
@@ -137,6 +137,11 @@ def test_an_editor_tells_what_is_wrong_with_the_task_that_was_chosen() -> None:
     assert [error.message for error in checker.iter_errors(job)] == [
         "Additional properties are not allowed ('sentence' was unexpected)"
     ]
+    job = {"job": "a", "model": "m", "task": {"type": "classify", "labels": ["a", {"name": "b", "descripton": "x"}]}}
+    assert [error.message for error in checker.iter_errors(job)] == [
+        "Additional properties are not allowed ('descripton' was unexpected)"
+    ]
+    assert [error.validator for error in checker.iter_errors({**job, "model": "../m"})][:1] == ["pattern"]
 
 
 def test_shells_complete_commands_and_jobs(ready: Place) -> None:

@@ -24,7 +24,8 @@ LEAVES = {name: command for name, command in ALL.items() if not hasattr(command,
 
 def test_the_commands_are_those_of_the_design() -> None:
     assert {name.removeprefix("cloister ") for name in LEAVES} == {
-        "init", "check", "plan", "run", "retry", "rerun", "serve", "status", "doctor", "results", "bench", "learn",
+        "init", "new", "check", "plan", "run", "retry", "rerun", "serve", "status", "doctor", "results", "bench",
+        "learn",
         "backup", "restore",
         "qualify", "model import", "model quantize",
         "model inspect", "model list", "model admit", "model revoke", "model verify", "model diff", "model rollback",

@@ -1,5 +1,6 @@
 """`cloister init`: a workspace, its key, its empty log; and what a second time leaves alone."""
 
+import subprocess
 from pathlib import Path
 
 from jobs.cli.init import examples
@@ -19,7 +20,7 @@ def test_a_new_workspace(cloister: Cloister, tmp_path: Path) -> None:
     assert (root / "keys").stat().st_mode & 0o777 == 0o700
     assert {path.name for path in root.iterdir()} == {
         "site.yaml", "jobs", "inbox", "outbox", "archive", "failed", "models", "keys", "audit", "private", "state",
-            "version.json",
+            "version.json", ".gitignore",
     }  # fmt: skip
 
 
@@ -75,3 +76,35 @@ def test_an_unknown_example_makes_nothing(cloister: Cloister, tmp_path: Path) ->
 def test_an_origin_that_no_checkpoint_may_bear(cloister: Cloister, tmp_path: Path) -> None:
     assert cloister("init", tmp_path / "ws", "--origin", "a b").code == 2
     assert not (tmp_path / "ws").exists()
+
+
+def test_git_commits_neither_keys_nor_documents(cloister: Cloister, tmp_path: Path) -> None:
+    root = tmp_path / "ws"
+    root.mkdir()
+    subprocess.run(["git", "init", "--quiet", root], check=True)
+    done = cloister("init", root, "--example", "invoice-fields")
+    assert done.code == 0
+    assert "made .gitignore: /audit/, /inbox/, /outbox/, /archive/, /failed/, /models/, /keys/" in done.out
+    for name in ("inbox/invoice-fields/a.txt", "outbox/a", "archive/a", "failed/a", "state/a", "models/a", "private/a"):
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text("x")
+    subprocess.run(["git", "-C", root, "add", "--all"], check=True)
+    files = subprocess.run(["git", "-C", root, "ls-files"], check=True, capture_output=True, text=True).stdout.split()
+    assert files == [".gitignore", "jobs/invoice-fields.yaml", "jobs/job.schema.json", "site.yaml", "version.json"]
+
+
+def test_a_gitignore_that_is_there_keeps_every_byte(cloister: Cloister, tmp_path: Path) -> None:
+    root, theirs = tmp_path / "ws", b"*.swp\nkeys\n/archive/\n\xff"
+    root.mkdir()
+    (root / ".gitignore").write_bytes(theirs)
+    assert "added to .gitignore: /audit/, /inbox/, /outbox/, /failed/, /models/, /private/, /state/" in (
+        cloister("init", root).out
+    )
+    after = (root / ".gitignore").read_bytes()
+    assert after.startswith(theirs + b"\n# ")
+    assert b"/keys/" not in after
+    again = cloister("init", root, "--json")
+    assert again.json["told"] == []
+    assert (root / ".gitignore").read_bytes() == after
+    (root / ".gitignore").write_text("*\n")
+    assert cloister("init", root, "--json").json["told"] == []

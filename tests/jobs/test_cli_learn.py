@@ -180,7 +180,7 @@ def test_documents_are_read_within_the_limits_of_a_run(sorting: Place, cloister:
     large = tmp_path / "examples" / "lease" / "large.txt"
     large.write_text("The landlord leases the flat. " * 40_000)
     refused = cloister("learn", "sort", "--examples", tmp_path / "examples").err
-    assert f"{large}: it has 1200000 bytes; the limit is 1048576" in refused
+    assert f"{large}: it has 1200000 bytes; limits.document_mib allows 1048576" in refused
 
 
 def test_files_that_cannot_be_read_are_named(

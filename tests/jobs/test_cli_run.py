@@ -86,7 +86,7 @@ def test_a_missing_folder_is_told_at_its_place(ready: Place, cloister: Cloister)
     done = cloister("run", "other")
     assert done.code == 2
     assert "jobs/other.yaml:2:36: no folder nowhere" in done.err
-    assert "remedy:   mkdir -p nowhere" in done.err
+    assert "remedy:   is the disk or share mounted on which it lies?" in done.err
     (ready.root / "inbox" / "sort").rmdir()
     (ready.root / "inbox" / "sort").write_text("")
     assert "jobs/sort.yaml:1:6: inbox/sort, which is no folder" in cloister("run", "sort").err
@@ -286,9 +286,9 @@ def test_check_tells_what_the_machine_lacks(ready: Place, variable: str, as_json
     done = ask("check", "sort", *["--json"] * as_json)
     assert done.returncode == 2
     if as_json:
-        assert variable in json.loads(done.stdout)["machine"]
+        assert variable in json.loads(done.stdout)["site"][0]["sentence"]
     else:
-        assert f"no job runs: {variable} is 'nonsense'" in done.stdout
+        assert f"no job runs: The engine does not compute here: {variable} is 'nonsense'" in done.stdout
         assert "sort: in order" in done.stdout
         assert ask("serve").returncode == 2
 
@@ -298,12 +298,27 @@ def test_check_and_status_name_what_is_not_taken(ready: Place, cloister: Cloiste
     ready.drop("sort", "lease.txt", LEASE)
     for n in range(5):
         ready.drop("sort", f"{n}.part", "")
-    few = ", ".join(f"{n}.part (a hidden or temporary name)" for n in range(3))
+    few = ", ".join(f"{n}.part (a name that only systems and programs give (*.part))" for n in range(3))
     told = cloister("check", "sort").out
     assert "0 files ready and 1 still settling" in told
-    assert f"ignored 5 files: {few} and 2 more" in told
-    assert f"ignored  5 files: {few} and 2 more" in cloister("status").out
+    assert f"ignored 5 files: 5 *.part; {few} and 2 more" in told
+    assert f"ignored  5 files: 5 *.part; {few} and 2 more" in cloister("status").out
     assert cloister("status", "--json").json["jobs"][0]["ignored_files"][4]["path"] == "4.part"
+
+
+def test_files_that_are_held_open_are_counted_and_named(ready: Place, cloister: Cloister) -> None:
+    path = ready.drop("sort", "scan.txt", LEASE)
+    ready.drop("sort", "other.txt", INVOICE)
+    with path.open("ab"):
+        assert "1 file ready, 1 held open by a writer" in cloister("check", "sort").out
+        assert "waiting  1 file in inbox/sort, 1 held open by a writer" in cloister("status").out
+        (job,) = cloister("status", "--json").json["jobs"]
+        assert (job["held_open"], job["settling"]) == (["scan.txt"], 1)
+        done = cloister("run", "sort").out
+        assert "of them 1 file held open by a writer" in done
+        assert f"scan.txt: {pipeline.HELD_OPEN}" in done
+        assert cloister("run", "sort", "--json").json["runs"][0]["held_open"] == ["scan.txt"]
+    assert "sort: 1 document in" in cloister("run", "sort").out
 
 
 def test_a_path_to_a_job_anywhere(ready: Place, cloister: Cloister, tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 import json
 import os
+import re
 import subprocess
+import time
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -14,6 +17,7 @@ from jobs.load import load_job, load_site
 from jobs.logs import start_logging
 from jobs.plan import make_plan
 from jobs.progress import LineWatcher
+from jobs.visible import moment
 from jobs.workspace import Workspace
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place, entries
 from tests.test_demo import CLOISTER
@@ -63,7 +67,7 @@ def test_status_says_that_the_last_run_was_refused(ready: Place, cloister: Clois
     assert (job["last_run"]["state"], job["last_run"]["reason"]) == ("refused", refused["reason"])
     assert (job["run_before"]["state"], job["run_before"]["seen"]) == ("finished", 1)
     told = cloister("status").out
-    assert f"  last     refused {refused['time']}: model tiny: there is no file" in told
+    assert f"  last     refused {moment(refused['time'])}: model tiny: there is no file" in told
     assert "  before   finished 20" in told
     (ready.root / "models" / "away.gguf").rename(ready.root / "models" / "tiny.gguf")
     assert cloister("run", "sort").code == 0
@@ -139,3 +143,26 @@ def test_a_run_that_was_cut_off_says_what_it_did(ready: Place, cloister: Cloiste
     assert ", not ended: 2 done so far; the next run goes on" in told
     assert cloister("run", "sort").code == 0
     assert "  last     finished 20" in cloister("status").out
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu", "America/New_York"])
+def test_times_are_of_one_zone_and_whole_minutes(
+    ready: Place, cloister: Cloister, monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
+    """Whatever the zones of the jobs are."""
+    ready.drop("sort", "lease.txt", LEASE)
+    assert cloister("run", "sort").code == 0
+    for name, of in (("berlin", "Europe/Berlin"), ("tokyo", "Asia/Tokyo")):
+        ready.job(name, SORT + f'schedule: {{{{cron: "0 22 * * *", timezone: {of}}}}}\n')
+    try:
+        with monkeypatch.context() as patched:
+            patched.setenv("TZ", zone)
+            time.tzset()
+            own, told = datetime.now().astimezone().strftime("%Z"), cloister("status").out
+    finally:
+        time.tzset()
+    times = re.findall(r"20\d\d-\d\d-\d\d.\d\d:\d\d\S* ?\S*", told)
+    assert len(times) == 3
+    for each in times:
+        assert re.fullmatch(rf"20\d\d-\d\d-\d\d \d\d:\d\d {re.escape(own)}[:,]?", each), each
+    assert "(Europe/Berlin), next" in told

@@ -32,11 +32,21 @@ def test_the_operators_mistakes() -> None:
 def test_the_pipelines_and_the_logs_refusals() -> None:
     assert ending_of(pipeline.ModelRefusedError("no such file")).code == ExitCode.MODEL_REFUSED
     assert ending_of(audit.LogHeld("audit/lock", "host", 7, None)).code == ExitCode.WORKSPACE_HELD
-    for kind in (audit.LogUntrusted, audit.LogUnwritable, audit.KeyRefused):
+    for kind in (audit.LogUntrusted, audit.LogUnwritable):
         ending = ending_of(kind.__new__(kind), processing=True)
         assert ending.code == ExitCode.AUDIT_FAILED
         assert "Nothing more was processed." in ending.message
         assert "processed" not in ending_of(kind.__new__(kind)).message
+
+
+def test_a_key_that_is_refused_says_nothing_against_the_log() -> None:
+    error = audit.KeyRefused("keys/log.key: others may read it (mode 0644)", "chmod 600 keys/log.key")
+    assert ending_of(error, processing=True) == Ending(
+        ExitCode.BAD_CONFIG,
+        "keys/log.key: others may read it (mode 0644)\n    Nothing more was processed.\n"
+        "    remedy:   chmod 600 keys/log.key",
+    )
+    assert ending_of(audit.KeyRefused("this is no public key")).message == "this is no public key"
 
 
 def crash() -> Exception:

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
+import pipeline
+from jobs import load
 from jobs.config import JobConfig
 from jobs.errors import ConfigError, Problem
 from jobs.load import load_job, load_site, shown
 from jobs.source import parse_source
+from pipeline.text.values import VALUES
 
 GOOD = """\
 job: contract-triage
@@ -27,11 +30,13 @@ output: {formats: [parquet, markdown]}
 EXTRACT = "job: j\nmodel: {name: m}\ntask:\n  type: extract\n  fields:\n"
 SUMMARY = "job: j\nmodel: {name: m}\ntask: {type: summarize, sentences: 5}\n"
 
+_TOP = "one of after, input, job, model, notify, output, priority, private, quality, retention, schedule, task, window"
+
 # ruff: noqa: E501 - each row is a table row
 # (what is changed in GOOD, or a whole file), then for each problem: line, column, found, expected, remedy
 MISTAKES: list[tuple[str, tuple[str, str] | str, list[tuple[int, int, str, str, str | None]]]] = [
     ("unknown key", ("include:", "inlcude:"),
-     [(4, 3, "unknown key 'inlcude' in input", "one of afterwards, duplicates, folder, hidden, include, ocr, priority, settle_seconds", "did you mean 'include'?")]),
+     [(4, 3, "unknown key 'inlcude' in input", "one of afterwards, duplicates, folder, hidden, include, mounted, ocr, priority, settle_seconds", "did you mean 'include'?")]),
     ("unknown key at the top", ("output:", "ouput:"),
      [(12, 1, "unknown key 'ouput'", "one of after, input, job, model, notify, output, priority, private, quality, retention, schedule, task, window", "did you mean 'output'?")]),
     ("unknown key in the task", ("  type: classify", "  type: classify\n  classify: 3"),
@@ -52,15 +57,54 @@ MISTAKES: list[tuple[str, tuple[str, str] | str, list[tuple[int, int, str, str, 
     ("a late that excludes every start", ("timezone: Europe/Berlin", "timezone: Europe/Berlin, late: {before: '22:00'}"),
      [(5, 74, "late before 22:00 for a job that only starts at 22:00: it excludes every start", "a time that is later than a start", None)]),
     ("a window is no key of the schedule", ("timezone: Europe/Berlin", "timezone: Europe/Berlin, window: {until: '06:00'}"),
-     [(5, 59, "unknown key 'window' in schedule", "one of cron, late, missed, overlap, skip_dates, timezone", None)]),
+     [(5, 59, "unknown key 'window' in schedule", "one of cron, late, missed, overlap, skip_dates, timezone", "it belongs at the top of the file")]),
+    ("a key of the task at the top", ("task:\n", "threshold: 0.5\ntask:\n"),
+     [(7, 1, "unknown key 'threshold'", _TOP, "it belongs under task")]),
+    ("a key of the task at the top, of another task", EXTRACT + "    - {name: a}\nthreshold: 0.5\n",
+     [(7, 1, "unknown key 'threshold'", _TOP, "it belongs under task: fields")]),
+    ("a key of a field in its task", EXTRACT.replace("  fields", "  many: true\n  fields") + "    - {name: a}\n",
+     [(5, 3, "unknown key 'many' in task", "one of accept, fields, max_tokens, type", "it belongs under task: fields")]),
+    ("a key of the model in its task", ("  type: classify", "  type: classify\n  context: 4096"),
+     [(9, 3, "unknown key 'context' in task", "one of accept, calibrate, labels, max_tokens, threshold, type", "it belongs under model")]),
+    ("a key of the input at the top", ("task:\n", "afterwards: keep\ntask:\n"),
+     [(7, 1, "unknown key 'afterwards'", _TOP, "it belongs under input")]),
+    ("a key of several mappings", ("task:\n", "sha256: x\ntask:\n"),
+     [(7, 1, "unknown key 'sha256'", _TOP, "it belongs under model or under model: head")]),
+    ("a key of site.yaml", ("task:\n", "document_mib: 5\ntask:\n"),
+     [(7, 1, "unknown key 'document_mib'", _TOP, "it belongs into site.yaml, under limits")]),
+    ("a mapping of site.yaml", ("task:\n", "limits: {document_mib: 5}\ntask:\n"),
+     [(7, 1, "unknown key 'limits'", _TOP, "it belongs into site.yaml, at the top of the file")]),
     ("number for text", ("name: minilm", "name: 3"),
      [(6, 15, "'name' in model is the number 3", "a text", 'put it in quotes: "3"')]),
     ("text for list", ('["*.pdf", "*.txt"]', '"*.pdf"'),
      [(4, 12, "'include' in input is the text '*.pdf'", "a list", 'put it in brackets: ["*.pdf"]')]),
     ("text for number", ("  include:", "  settle_seconds: '5'\n  include:"),
      [(4, 19, "'settle_seconds' in input is the text '5'", "a number", "remove the quotes")]),
-    ("text for mapping", SUMMARY.replace("{name: m}", "m"),
-     [(2, 8, "'model' is the text 'm'", "a mapping of keys to values", None)]),
+    ("text for mapping", ("input:\n  folder: inbox/contracts\n  include: [\"*.pdf\", \"*.txt\"]\n", "input: inbox/contracts\n"),
+     [(2, 8, "'input' is the text 'inbox/contracts'", "a mapping of keys to values", None)]),
+    ("a number for a model", SUMMARY.replace("{name: m}", "3"),
+     [(2, 8, "'model' is the number 3", "a mapping of keys to values, or a name", None)]),
+    ("a path for a model", SUMMARY.replace("{name: m}", "../m"),
+     [(2, 8, "'name' in model is the text '../m'",
+       "letters, digits, '.', '_' and '-', at most 128, first a letter or digit: the file models/NAME.gguf of the workspace", None)]),
+    ("a boolean of YAML 1.1", ("task:\n", "private: yes\ntask:\n"),
+     [(7, 10, "'private' is the text 'yes'", "true or false", "write true, as YAML 1.2 does: yes is a text")]),
+    ("another boolean of YAML 1.1", ("task:\n", "private: Off\ntask:\n"),
+     [(7, 10, "'private' is the text 'Off'", "true or false", "write false, as YAML 1.2 does: Off is a text")]),
+    ("a number for a boolean", ("task:\n", "private: 1\ntask:\n"),
+     [(7, 10, "'private' is the number 1", "true or false", "write true")]),
+    ("a word that is no boolean", ("task:\n", "private: perhaps\ntask:\n"),
+     [(7, 10, "'private' is the text 'perhaps'", "true or false", None)]),
+    ("a boolean for the word off", ("  include:", "  ocr: no\n  include:"),
+     [(4, 8, "ocr: no", "off, or languages", "write ocr: off")]),
+    ("false for the word off", ("  include:", "  ocr: false\n  include:"),
+     [(4, 8, "ocr: false", "off, or languages", "write ocr: off")]),
+    ("a pattern in double quotes", EXTRACT + '    - {name: a, type: regex, pattern: "PO-\\d{5}"}\n',
+     [(6, 43, "not YAML: \\d in double quotes, in which \\ begins an escape", "a text as it is", "use single quotes: 'PO-\\d{5}'")]),
+    ("a pattern with a quote in double quotes", EXTRACT + '    - {name: a, type: regex, pattern: "l\'[a-z]+\\."}\n',
+     [(6, 48, "not YAML: \\. in double quotes, in which \\ begins an escape", "a text as it is", "use single quotes")]),
+    ("a pattern whose escapes YAML knows", EXTRACT + '    - {name: a, type: regex, pattern: "\\bPO"}\n',
+     [(6, 39, "a pattern with the character U+0008, which \\b means in double quotes", "a regular expression with \\b", "use single quotes")]),
     ("number below the range", ("  include:", "  settle_seconds: -1\n  include:"),
      [(4, 19, "'settle_seconds' in input is the number -1", "greater than or equal to 0", None)]),
     ("a number without end", ("  include:", "  settle_seconds: 1e999\n  include:"),
@@ -93,8 +137,10 @@ MISTAKES: list[tuple[str, tuple[str, str] | str, list[tuple[int, int, str, str, 
      [(3, 32, "'labels' in task is a list of 0", "at least 2 labels", None)]),
     ("labels without a list", "job: j\nmodel: {name: m}\ntask:\n  type: classify\n  labels:\n",
      [(5, 3, "'labels' in task is nothing", "a value", "write one, or remove the key")]),
-    ("label that is a word", ('{name: lease, description: "a rental agreement"}', "lease"),
-     [(11, 7, "item 2 in task labels is the text 'lease'", "a mapping of keys to values", None)]),
+    ("label that is a number", ('{name: lease, description: "a rental agreement"}', "3"),
+     [(11, 7, "item 2 in task labels is the number 3", "a mapping of keys to values, or a name", None)]),
+    ("label that is a blank word", ('{name: lease, description: "a rental agreement"}', "' '"),
+     [(11, 7, "a text without anything in it", "a text that says something", None)]),
     ("label that says nothing", ("name: lease", "name: ' '"),
      [(11, 14, "a text without anything in it", "a text that says something", None)]),
     ("label that YAML 1.1 took for a boolean", ("name: lease", "name: false"),
@@ -183,6 +229,57 @@ def test_mistakes(
         load_job(file)
     assert list(error.value.problems) == [
         Problem(str(file), found, expected, remedy, line, column) for line, column, found, expected, remedy in problems
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "type_"),
+    [
+        ("amount", "money"), ("Price", "money"), ("currency", "money"), ("MONEY", "money"), ("integer", "number"),
+        ("float", "number"), ("percentage", "percent"), ("datetime", "date"), ("string", "text"),
+        ("company", "organisation"), ("organization", "organisation"), ("name", "text"), ("e-mail", "email"),
+        ("telephone", "phone"), ("IBAN", "iban"), ("id", "reference"), ("pattern", "regex"), ("heading", "title"),
+    ],
+)  # fmt: skip
+def test_types_by_the_words_of_others(tmp_path: Path, word: str, type_: str) -> None:
+    file = tmp_path / "j.yaml"
+    file.write_text(EXTRACT + f"    - {{name: a, type: {word}}}\n")
+    with pytest.raises(ConfigError) as error:
+        load_job(file)
+    (problem,) = error.value.problems
+    assert (problem.line, problem.column, problem.remedy) == (6, 23, f"did you mean {type_!r}?")
+
+
+def test_words_of_others_mean_words_that_there_are() -> None:
+    known = {*pipeline.TASKS, *VALUES, "regex", "parquet", "markdown"}
+    assert set(load._MEANT.values()) <= known
+    assert not set(load._MEANT) & known, "a word that is known means itself"
+
+
+def test_a_name_stands_for_its_mapping(tmp_path: Path) -> None:
+    long = "job: j\nmodel: {name: m, head: {name: h}}\ntask: {type: classify, labels: [{name: a}, {name: b}]}\n"
+    short = "job: j\nmodel: {name: m, head: h}\ntask: {type: classify, labels: [a, {name: b}]}\n"
+    others = (
+        EXTRACT + "    - {name: a}\n    - {name: b, type: date}\n",
+        EXTRACT + "    - a\n    - {name: b, type: date}\n",
+    )
+    file = tmp_path / "j.yaml"
+    for pair in ((long, short), others, (SUMMARY, SUMMARY.replace("{name: m}", "m"))):
+        configs = []
+        for text in pair:
+            file.write_text(text)
+            configs.append(load_job(file).config)
+        assert configs[0] == configs[1]
+
+
+def test_a_key_of_a_job_in_site_yaml(tmp_path: Path) -> None:
+    file = tmp_path / "site.yaml"
+    file.write_text("log: {origin: a, key: k, public_key: k}\ndocument_mib: 5\nretention: {rows_days: 5}\n")
+    with pytest.raises(ConfigError) as error:
+        load_site(file)
+    assert [(each.line, each.remedy) for each in error.value.problems] == [
+        (2, "it belongs under limits"),
+        (3, "it belongs into a job, at the top of the file"),
     ]
 
 

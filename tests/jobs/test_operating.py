@@ -101,6 +101,12 @@ class Operator:
         data[len(data) // 2] ^= 1
         entries.write_bytes(data)
 
+    def open_key(self) -> None:
+        """Somebody lets others read the key of the log."""
+        (self.folder / "office" / "keys" / "log.key").chmod(0o644)
+        refused = self.run(f"cloister run {JOB} --workspace office")
+        assert (refused.code, "chmod 600 " in refused.err) == (2, True)
+
     def invite(self) -> None:
         """Somebody may use the console who will leave."""
         assert self.run("cloister console invite Anna --role reviewer --workspace office").code == 0
@@ -113,6 +119,7 @@ class Operator:
 PROVOKED: Mapping[str, Callable[[Operator], None]] = {
     "The first day": Operator.first_day,
     "The machine crashed, or somebody killed the run": Operator.crash,
+    "A key or a folder has other rights": Operator.open_key,
     "A result or a document was changed": Operator.alter,
     "The log cannot be trusted": Operator.tamper,
     "Nothing came": Operator.nobody_sends,

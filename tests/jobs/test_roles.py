@@ -143,9 +143,9 @@ ALLOWED = {
     "cloister-auditor": ["audit verify", "audit replay --sample 100%", "audit controls"],
 }
 REFUSED = {
-    "cloister-operator": {"results": (2, "/srv/cloister/outbox: Permission denied"), "run sort": (4, "signing key")},
+    "cloister-operator": {"results": (2, "/srv/cloister/outbox: Permission denied"), "run sort": (2, "signing key")},
     "cloister-reviewer": {"review accept ROW --as Ada": (2, "/srv/cloister/keys/review.key: Permission denied")},
-    "cloister-auditor": {"audit hold new/lease.txt --reason r": (4, "signing key")},
+    "cloister-auditor": {"audit hold new/lease.txt --reason r": (2, "signing key")},
 }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import audit
 import pipeline
-from jobs.doctor.base import Figures, Finding, Needs, ok, problem, warning
+from jobs.doctor.base import Figures, Finding, Needs, ok, stop, warning
 from jobs.doctor.compared import same
 from jobs.doctor.patient import Patient
 
@@ -30,10 +30,10 @@ def examine(patient: Patient) -> Iterator[Finding]:
     seen = _seen(patient, now)
     told = f"It is {now.time[:19]}Z"
     if datetime.fromisoformat(now.time).year not in _YEARS:
-        yield problem(f"{told}, which cannot be.", _SET, **figures)
+        yield stop(f"{told}, which cannot be.", _SET, **figures)
     elif seen and seen.behind:
         behind = timedelta(seconds=round(seen.behind))
-        yield problem(f"{told}, {behind} before the last entry of the log ({seen.last[:19]}Z).", _SET, **figures)
+        yield stop(f"{told}, {behind} before the last entry of the log ({seen.last[:19]}Z).", _SET, **figures)
     elif seen and seen.stepped:
         sentence = f"{told}; the clock was set by {seen.stepped:+.0f} s since the last entry of the log."
         yield warning(sentence, "find out who set it; the next entry says so (clock.stepped)", **figures)

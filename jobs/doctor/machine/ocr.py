@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 import pipeline
-from jobs.doctor.base import Figure, Figures, Finding, Needs, ok, problem, warning
+from jobs.doctor.base import Figure, Figures, Finding, Needs, ok, stop, warning
 from jobs.doctor.compared import same
 from jobs.doctor.patient import Patient
 
@@ -32,7 +32,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
         lacking = [each for each in plan.input.ocr.languages if each not in found.languages]
         if plan.input.ocr.enabled and lacking:
             sentence = f"The job {job.name} asks for {', '.join(lacking)}, which Tesseract has not: its scans fail."
-            yield problem(sentence, f"{_INSTALL}, or take it out of input.ocr.languages of the job")
+            yield stop(sentence, f"{_INSTALL}, or take it out of input.ocr.languages of the job")
 
 
 def _without(patient: Patient, reason: str) -> Iterator[Finding]:
@@ -40,7 +40,7 @@ def _without(patient: Patient, reason: str) -> Iterator[Finding]:
     asking = [job.name for job, plan in patient.plans() if plan.input.ocr.enabled and plan.input.ocr.languages]
     if asking:
         sentence = f"{reason}, but {', '.join(asking)} asks for languages of it: scans fail as needs_ocr."
-        yield problem(sentence, f"{_INSTALL}, or write ocr: off under input: in the job", **figures)
+        yield stop(sentence, f"{_INSTALL}, or write ocr: off under input: in the job", **figures)
     elif patient.jobs and not any(plan.input.ocr.enabled for _, plan in patient.plans()):
         yield ok(f"{reason}, and no job reads scans.", **figures)
     else:

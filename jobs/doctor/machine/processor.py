@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobs.doctor.base import Figures, Finding, Needs, ok, problem, warning
+from jobs.doctor.base import Figures, Finding, Needs, ok, stop, warning
 from jobs.doctor.compared import same
 from jobs.doctor.patient import Patient
 
@@ -26,7 +26,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
         remedy = "unset CLOISTER_ISA and CLOISTER_THREADS, or set them to what is expected"
         if machine.has is None:
             remedy = "use another machine; in a virtual one let it see the processor as it is (cpu mode: host)"
-        yield problem(f"The engine does not compute here: {machine.refused}.", remedy, **figures)
+        yield stop(f"The engine does not compute here: {machine.refused}.", remedy, **figures)
         return
     assert machine.isa is not None
     told = f"{machine.cpu}: the engine computes with {machine.isa}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pipeline
-from jobs.doctor.base import Figures, Finding, Needs, ok, problem, warning
+from jobs.doctor.base import Figures, Finding, Needs, ok, stop, warning
 from jobs.doctor.compared import same
 from jobs.doctor.patient import Patient
 
@@ -30,7 +30,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
         yield warning(sentence, f"{_REMEDY}, and write isolation: required", **figures)
     elif any(each.for_parsers for each in lacking):
         remedy = f"{_REMEDY}; or, where documents are trusted, write isolation: best_effort under limits: in site.yaml"
-        yield problem(f"{sentence} No document is read.", remedy, **figures)
+        yield stop(f"{sentence} No document is read.", remedy, **figures)
     elif any(each.for_programs for each in lacking):
         yield warning(f"{sentence} Parsers are held, but Tesseract is not started.", _REMEDY, **figures)
     else:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import audit
 import pipeline
-from jobs.doctor.base import Figures, Finding, Needs, ok, problem
+from jobs.doctor.base import Figures, Finding, Needs, ok, stop
 from jobs.doctor.patient import Patient
 from jobs.doctor.units import installed_units
 from jobs.load import shown
@@ -29,7 +30,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
     try:
         rest.store.check()
     except pipeline.EncryptedError as error:
-        yield problem(f"{error.sentence}.", _RESTORE)
+        key = error.__cause__
+        refused = key if isinstance(key, audit.KeyRefused) else None
+        yield stop(f"{refused.found if refused else error.sentence}.", (refused and refused.remedy) or _RESTORE)
         return
     assert rest.key_file is not None  # or there would be no key to check
     yield ok(f"{shown(rest.key_file)} is the key that opens what is encrypted.")

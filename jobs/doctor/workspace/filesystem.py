@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import audit
-from jobs.doctor.base import Figures, Finding, Needs, found_or, problem, warning
+from jobs.doctor.base import Figures, Finding, Needs, found_or, problem, stop, warning
 from jobs.doctor.compared import same
 from jobs.doctor.patient import Patient
 from jobs.load import shown
@@ -34,7 +34,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
 def _of_log(folder: Path, kind: str) -> Iterator[Finding]:
     if audit.is_network(kind):
         sentence = f"{shown(folder)} lies on a network share ({kind}), where two machines could both write the log."
-        yield problem(f"{sentence} No run is begun.", _MOVE)
+        yield stop(f"{sentence} No run is begun.", _MOVE)
     elif kind in _MEMORY:
         yield problem(f"{shown(folder)} lies in memory ({kind}), and is gone when the machine stops.", _MOVE)
     elif kind in _WITHOUT_MODES:
@@ -44,7 +44,7 @@ def _of_log(folder: Path, kind: str) -> Iterator[Finding]:
         sentence = f"{shown(folder)} lies in a layer of a container ({kind}), and is gone with the container."
         yield warning(sentence, "mount a volume of the host there")
     if _is_read_only(folder):
-        yield problem(f"{shown(folder)} lies on a file system that is mounted read-only.", "mount it for writing")
+        yield stop(f"{shown(folder)} lies on a file system that is mounted read-only.", "mount it for writing")
 
 
 def _of_committed(folders: dict[str, Path], kinds: dict[str, str]) -> Iterator[Finding]:

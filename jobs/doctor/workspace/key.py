@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import audit
-from jobs.doctor.base import Figures, Finding, Needs, ok, problem
+from jobs.doctor.base import Figures, Finding, Needs, ok, stop
 from jobs.doctor.compared import same
 from jobs.doctor.patient import Patient
 from jobs.doctor.units import installed_units
@@ -26,15 +26,14 @@ def examine(patient: Patient) -> Iterator[Finding]:
         protected, found = audit.is_protected(site.key_file), audit.public_key_of(site.key_file)
         if found != site.public_key:
             sentence = f"{shown(site.key_file)} signs as {found}, but site.yaml trusts {site.public_key}."
-            yield problem(sentence, "put the right key there; `cloister audit key show` tells of rotations", **figures)
+            yield stop(sentence, "put the right key there; `cloister audit key show` tells of rotations", **figures)
             return
         if protected and passphrase is None:
             yield from _without_passphrase(patient, figures)
             return
         audit.derive_secret(site.key_file, site.public_key, _PURPOSE, passphrase)
     except audit.KeyRefused as error:
-        told, _, remedy = str(error).rpartition("; ")
-        yield problem(f"{told or remedy}.", remedy if told else _RESTORE, **figures)
+        yield stop(f"{error.found}.", error.remedy or _RESTORE, **figures)
         return
     opened = f", and {shown(passphrase)} opens it" if protected and passphrase else ""
     yield ok(f"{shown(site.key_file)} is the key that site.yaml trusts{opened}.", **figures)
@@ -47,4 +46,4 @@ def _without_passphrase(patient: Patient, figures: dict[str, str]) -> Iterator[F
         yield ok(f"{told}, which {giving[0]} gives to its service; it was not tried here.", **figures)
     else:
         remedy = "name its file as log: {passphrase_file: PATH} in site.yaml, or let the unit load the credential"
-        yield problem(f"{told}, and nothing gives it.", f"{remedy} cloister-key-passphrase", **figures)
+        yield stop(f"{told}, and nothing gives it.", f"{remedy} cloister-key-passphrase", **figures)

@@ -7,7 +7,7 @@ import pwd
 from collections.abc import Iterator
 from pathlib import Path
 
-from jobs.doctor.base import Figures, Finding, Needs, ok, problem, warning
+from jobs.doctor.base import Figures, Finding, Needs, ok, problem, stop, warning
 from jobs.doctor.patient import Patient
 from jobs.load import shown
 from jobs.workspace import FOLDERS, job_files_in
@@ -71,17 +71,25 @@ def _group(folder: Path) -> Iterator[Finding]:
 
 def _own(folder: Path) -> Iterator[Finding]:
     me, owner = os.geteuid(), folder.stat().st_uid
-    barred = [path for path in _there(folder, _WRITTEN) if not os.access(path, os.W_OK | os.X_OK, effective_ids=True)]
+    barred = [path for path in _written(folder) if not os.access(path, os.R_OK | os.W_OK | os.X_OK, effective_ids=True)]
     if barred:
         names = ", ".join(shown(path) for path in barred)
         if me == owner:
             remedy = f"chmod u+rwx {' '.join(map(shown, barred))}; or mount the file system for writing"
         else:
             remedy = f"run Cloister as {_name(owner)}, or chown -R {_name(me)} {shown(folder)}"
-        yield problem(f"{_name(me)} may not write to {names}.", remedy)
+        yield stop(f"{_name(me)} may not write to {names}.", remedy)
     elif me != owner:
         sentence = f"The workspace is {_name(owner)}'s, and this looks at it as {_name(me)}, who may do other things."
         yield warning(sentence, f"run this as {_name(owner)}: runuser -u {_name(owner)} -- cloister doctor")
+
+
+def _written(folder: Path) -> Iterator[Path]:
+    """The folders in which runs write, with those of the jobs in them."""
+    for path in _there(folder, _WRITTEN):
+        yield path
+        if os.access(path, os.R_OK | os.X_OK, effective_ids=True):
+            yield from sorted(each for each in path.iterdir() if each.is_dir() and not each.is_symlink())
 
 
 def _there(folder: Path, names: tuple[str, ...]) -> list[Path]:

@@ -7,11 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pipeline
 from jobs.load import shown
+from jobs.visible import moment
 from jobs.workspace import FOLDERS, Workspace
+
+if TYPE_CHECKING:
+    from jobs.doctor.base import Finding
 
 _LEAST: Final = 256 << 20
 """Bytes below which a disk is nearly full, whatever its size."""
@@ -22,17 +26,24 @@ _MOST: Final = 10 << 30
 
 @dataclass(frozen=True)
 class Need:
-    """A thing that needs a person. `kind`: broken, refused, failed, cut_off, not_served, not_verified or disk; `job`:
-    None of what concerns the whole site."""
+    """A thing that needs a person. `kind`: broken, refused, failed, cut_off, not_served, not_verified, stopped or disk;
+    `job`: None of what concerns the whole site."""
 
     kind: str
     job: str | None
     sentence: str
 
 
-def needs(workspace: Workspace, jobs: Sequence[Mapping[str, Any]], checked: pipeline.LastVerified) -> list[Need]:
-    """All things that need a person: those of the jobs, as `cloister status --json` tells of them, then the site's."""
+def needs(
+    workspace: Workspace,
+    jobs: Sequence[Mapping[str, Any]],
+    stops: Sequence[Finding],
+    checked: pipeline.LastVerified,
+) -> list[Need]:
+    """All things that need a person: those of the jobs, as `cloister status --json` tells of them, then the site's, of
+    which `stops` keep all runs from beginning."""
     found = [need for job in jobs for need in _of_job(job)]
+    found += [Need("stopped", None, f"{each.sentence} {each.remedy}.") for each in stops]
     overdue = checked.overdue(workspace.site.log.verify_days, datetime.now(UTC))
     return [*found, *([Need(pipeline.NOT_VERIFIED, None, overdue)] if overdue else []), *_full(workspace)]
 
@@ -54,7 +65,9 @@ def _of_job(job: Mapping[str, Any]) -> Iterator[Need]:
         case "stopped":
             yield Need("failed", name, "A full disk stopped the last run.")
         case "unfinished":
-            yield Need("cut_off", name, f"The run begun at {last['started_at']} did not end; the next one goes on.")
+            yield Need(
+                "cut_off", name, f"The run begun at {moment(last['started_at'])} did not end; the next one goes on."
+            )
         case _ if failed:
             documents = "1 document" if failed == 1 else f"{failed:,} documents"
             yield Need("failed", name, f"{documents} failed in the last run; cloister results {name} names them.")

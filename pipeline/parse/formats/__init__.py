@@ -11,6 +11,7 @@ from pipeline.parse.formats import (
     epub,
     gz,
     html,
+    ics,
     image,
     json,
     mbox,
@@ -26,7 +27,9 @@ from pipeline.parse.formats import (
     rtf,
     sheets,
     tar,
+    tnef,
     txt,
+    vcf,
     xlsx,
     xml,
     zip,
@@ -50,12 +53,18 @@ PARSERS: dict[str, Parser] = {
     "message/rfc822": eml,
     "application/mbox": mbox,
     "application/pkcs7-mime": p7m,
+    "application/ms-tnef": tnef,
+    "text/calendar": ics,
+    "text/vcard": vcf,
     "application/zip": zip,
     "application/x-tar": tar,
     **dict.fromkeys(("application/gzip", "application/x-bzip2", "application/x-xz"), gz),
     "application/pdf": pdf,
     "application/rtf": rtf,
-    **dict.fromkeys(("image/png", "image/jpeg", "image/tiff", "image/webp", "image/gif", "image/bmp"), image),
+    **{
+        f"image/{kind}": image
+        for kind in ("png", "jpeg", "tiff", "webp", "gif", "bmp", "jp2", "avif", "x-tga", "x-portable-anymap")
+    },
     **{f"{_OFFICE}wordprocessingml.{kind}": docx for kind in ("document", "template")},
     **{f"application/vnd.ms-word.{kind}.macroenabled.12": docx for kind in ("document", "template")},
     **{f"{_OFFICE}presentationml.{kind}": pptx for kind in ("presentation", "slideshow", "template")},
@@ -74,7 +83,9 @@ PARSERS: dict[str, Parser] = {
 }
 
 
+_MARKED = [(kind, module) for kind, module in PARSERS.items() if isinstance(module, Marked)]
+
+
 def marked_as(source: Source) -> str | None:
     """The media type whose module recognises the document by a mark of its own; of several the first of the table."""
-    marked = ((kind, module) for kind, module in PARSERS.items() if isinstance(module, Marked))
-    return next((kind for kind, module in marked if module.is_mine(source)), None)
+    return next((kind for kind, module in _MARKED if module.is_mine(source)), None)

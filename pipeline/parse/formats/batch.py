@@ -68,8 +68,11 @@ def _request(source: Source, media_type: str) -> Parsed:
         raise DocumentError(Failure.INVALID_REQUEST, str(error)) from error
     try:
         text = source.data.decode()
-        if len(text) > (most := source.limits.output_characters):
-            raise DocumentError(Failure.TOO_LARGE, f"line {number} has {len(text):,} characters; the limit is {most:,}")
+        if len(text) > source.limits.output_characters:
+            limit = source.limits.named("output_characters")
+            raise DocumentError(
+                Failure.TOO_LARGE, f"line {number} has {len(text):,} characters, more than {limit} allows"
+            )
         read_line(text)
     except UnicodeDecodeError as error:
         reason = f"line {number}: byte {error.start + 1} is no UTF-8"

@@ -1,4 +1,4 @@
-"""Pictures of text: PNG, JPEG, TIFF, WebP, GIF, BMP, PNM, for text recognition. Pages are those of a TIFF file."""
+"""Pictures of text, for text recognition: the formats of pictures/pixels.py. Pages are those of a TIFF file."""
 
 from functools import partial
 
@@ -7,7 +7,7 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.pictures import pixels
 
-PARSER = f"image/2 {pixels.NAME}".strip()
+PARSER = f"image/3 {pixels.NAME}".strip()
 
 
 def parse(source: Source, media_type: str) -> Parsed:

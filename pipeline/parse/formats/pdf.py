@@ -31,6 +31,7 @@ def _read(document: pdfium.PdfDocument, source: Source, media_type: str) -> Pars
     pages = PageReader(document, source, writer, attachments)
     for number in range(1, len(document) + 1):
         pages.read(number)
+        source.far(number, len(document))
     if len(pages.broken) == len(document):
         told = "its one page cannot" if len(document) == 1 else f"none of its {len(document):,} pages can"
         raise DocumentError(Failure.CORRUPT, f"{told} be read")

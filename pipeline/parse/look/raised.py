@@ -51,7 +51,9 @@ def marked(text: str) -> tuple[str, int]:
     for run in _RUN.finditer(text):
         kind, blank, body, more = run.groups()
         parts.append(text[done : run.start()])
-        before = "" if blank else next((one[-1] for one in reversed(parts) if one), "")
+        before = next((one[-1] for one in reversed(parts) if one), "")
+        if (blank or before == " ") and not (before := "".join(parts[-2:]).rstrip(" ")[-1:]).isdecimal():
+            before = ""  # a space keeps apart all but the groups of a number
         after = "" if more else text[run.end() : run.end() + 1]
         parts.append(f"{blank}{_between(before, body, after, kind)}{more}")
         done = run.end()

@@ -1,7 +1,7 @@
-"""Picture files as grey pixels for text recognition: PNG, JPEG, TIFF, WebP, GIF, BMP, PNM, through Pillow.
+"""Picture files as grey pixels for text recognition: PNG, JPEG, JPEG 2000, TIFF, WebP, AVIF, GIF, BMP, PNM, TGA.
 
-Pillow comes with `cloister[ocr]`. It is loaded with all its readers before the child is locked, and it decodes here,
-where a broken picture can do no harm; recognition gets plain grey pixels.
+They are decoded by Pillow, which comes with `cloister[ocr]`. It is loaded with all its readers before the child is
+locked, and it decodes here, where a broken picture can do no harm; recognition gets plain grey pixels.
 """
 
 import io
@@ -29,13 +29,15 @@ _MOST_ASKEW, _STEP, _FINE = 12.0, 1.0, 0.25  # degrees by which a page may lie a
 _LEAST = 0.75  # degrees that Tesseract reads as well
 _ACROSS = 400  # pixels of the copy by which the angle is found
 _CLEARLY = 1.15  # times as unlike as in the picture as it is
+_FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "GIF", "BMP", "PPM", "JPEG2000", "AVIF", "TGA")
 _ORIENTATION, _ON_THEIR_SIDE = 0x0112, {5, 6, 7, 8}  # EXIF's tag, and those of its values that turn a picture
 
 if HERE:
-    from PIL import Image, ImageOps, ImageSequence
+    from PIL import AvifImagePlugin, Image, ImageOps, ImageSequence
 
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     Image.MAX_IMAGE_PIXELS = _MOST_PIXELS
+    AvifImagePlugin.DEFAULT_MAX_THREADS = 1  # the child may begin none
     Image.preinit()
     Image.init()
     NAME = f"Pillow {version('pillow')}"
@@ -90,11 +92,21 @@ def _upright(frame: "Picture") -> tuple[int, int]:
 @contextmanager
 def _opened(data: bytes) -> "Iterator[Picture]":
     try:
-        with Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "TIFF", "WEBP", "GIF", "BMP", "PPM")) as picture:
+        with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
             yield picture
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
         raise DocumentError(Failure.TOO_LARGE, f"a picture of more than {_MOST_PIXELS:,} pixels") from error
-    except (OSError, ValueError, SyntaxError, EOFError, TypeError, IndexError, KeyError, ArithmeticError) as error:
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+        SyntaxError,
+        EOFError,
+        TypeError,
+        IndexError,
+        KeyError,
+        ArithmeticError,
+    ) as error:
         raise DocumentError(Failure.CORRUPT, f"not a readable picture: {error}") from error
 
 

@@ -116,6 +116,8 @@ class Concatenated:
                     break
                 given += len(piece)
                 if given > self._most:
-                    raise DocumentError(Failure.BOMB, f"it unpacks to more than {self._most:,} bytes")
+                    raise DocumentError(
+                        Failure.BOMB, f"it unpacks to more than {self._most:,} bytes, which limits.unpacked_mib allows"
+                    )
                 yield piece
         self.left = len(bytes(self._data[at:]).strip(b"\0"))  # zeros: padding of tapes

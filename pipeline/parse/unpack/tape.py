@@ -112,7 +112,9 @@ class Tape:
 
     def _extension(self, kind: bytes, size: int, extended: _Extended, common: dict[str, bytes]) -> None:
         if size > _EXTENSION:
-            raise DocumentError(Failure.BOMB, f"a tape archive with a header of {size:,} bytes")
+            raise DocumentError(
+                Failure.BOMB, f"a tape archive with a header of {size:,} bytes; {_EXTENSION:,} are read"
+            )
         content = self._take(size)
         self._skip(-size % BLOCK)
         if len(content) < size:

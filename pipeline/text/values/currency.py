@@ -28,7 +28,7 @@ _MINUS = re.compile(r"(?<![\w.,])[-−] ?$")
 _ROUND = re.compile(r"[.,](?:--|-|–|—)")
 _TRAILING_MINUS = re.compile(r"-(?![\w-])")
 _AFTER = re.compile(rf"{_GAP}{_NAME}(?!\d)")
-_FOOTNOTE = re.compile(r"\.?(?:\^\(?[\w*]{1,3}\)?|[⁰¹²³⁴-⁹]{1,3})")
+_FOOTNOTE = re.compile(r"[.,]?(?:\^\(?[\w*]{1,3}\)?|[⁰¹²³⁴-⁹]{1,3})")
 _ANY = re.compile(_NAME)
 
 

@@ -25,6 +25,7 @@ CLOISTER = (sys.executable, "-c", "import jobs.cli; jobs.cli.main()")
 PASSPHRASE = "four words of some length"
 WIDE: Final[Any] = {"width": 1280, "height": 800}
 NARROW: Final[Any] = {"width": 800, "height": 900}
+PHONE: Final[Any] = {"width": 420, "height": 900}
 ROOT = Path(__file__).parents[3]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from jobs.console.pages import PAGES
 from jobs.console.rights import RIGHTS, Role
-from tests.console.browser.served import NARROW, Served, serve
+from tests.console.browser.served import NARROW, PHONE, Served, serve
 from tests.console.browser.watch import Watch
 from tests.console.browser.workspaces import FIELDS, TRIAGE
 from tests.thorough import ALL
@@ -77,6 +77,10 @@ def check_dark(watch: Watch) -> None:
     watch.page.set_viewport_size(NARROW)
     watch.fits()
     watch.accessible()
+    watch.page.set_viewport_size(PHONE)
+    watch.fits()
+    watch.accessible()
+    watch.reads()
     watch.page.emulate_media(color_scheme="light")
     watch.page.set_viewport_size({"width": 1280, "height": 800})
 

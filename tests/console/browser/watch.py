@@ -33,6 +33,14 @@ _TOO_WIDE: Final = """() => {
     (each) => each.getBoundingClientRect().right > root.clientWidth + 0.5 && !scrolls(each));
   return [`${root.scrollWidth} of ${root.clientWidth}`, ...wide.map((each) => each.outerHTML.slice(0, 160))];
 }"""
+# The cells of tables that are narrower than the longest word in them, and bars of which a person sees nothing.
+_BROKEN: Final = """() => {
+  const wordy = (cell) => Math.max(...cell.innerText.split(/[\\s/·-]+/).map((word) => Math.min(word.length, 8)));
+  const cells = [...document.querySelectorAll("th, td")].filter((cell) => cell.innerText.trim());
+  const bars = [...document.querySelectorAll("progress, meter, svg.bar")];
+  return [...cells.filter((cell) => cell.getBoundingClientRect().width < 4 * wordy(cell)),
+    ...bars.filter((bar) => bar.getBoundingClientRect().width < 40)].map((each) => each.outerHTML.slice(0, 160));
+}"""
 # Whether a person sees where the focus is: on the screen, covered by nothing, and with a ring around it.
 _FOCUS: Final = """() => {
   const at = document.activeElement;
@@ -100,6 +108,11 @@ class Watch:
         self.page.wait_for_load_state()
         if wide := self.page.evaluate(_TOO_WIDE):
             self.wrong.append(f"too wide: {self.page.url}: {wide}")
+
+    def reads(self) -> None:
+        """No word of a table may be broken for want of room, and no bar be a dot."""
+        self.page.wait_for_load_state()
+        self.wrong += (f"too narrow: {self.page.url}: {each}" for each in self.page.evaluate(_BROKEN))
 
     def accessible(self) -> None:
         """None of axe-core's rules may be violated."""

@@ -59,7 +59,8 @@ def test_what_is_too_large_is_refused_before_it_is_copied_and_stays(plan: RunPla
     assert [path.name for path in plan.failed.iterdir()] == ["huge.pdf.reason.json"]
     told = json.loads((plan.failed / "huge.pdf.reason.json").read_text())
     assert told["reason"] == (
-        f"it has {HUGE} bytes; the limit is 10000000; it was not read, and lies where it lay: inbox/sort/huge.pdf"
+        f"it has {HUGE} bytes; limits.document_mib allows 10000000; it was not read, and lies where it lay: "
+        "inbox/sort/huge.pdf"
     )
     assert pipeline.verify(plan.site).complete
 

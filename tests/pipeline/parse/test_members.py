@@ -62,12 +62,14 @@ def test_too_many_documents_are_a_bomb(out: int) -> None:
     with pytest.raises(DocumentError) as raised:
         held.add("c", [b"x"])
     assert raised.value.failure is Failure.BOMB
+    assert "limits.unpacked_documents (10,000)" in raised.value.reason
 
 
 def test_too_many_bytes_are_a_bomb(out: int) -> None:
     with pytest.raises(DocumentError) as raised:
         members(out, size=10).add("a", [b"x" * 8, b"x" * 8])
     assert raised.value.failure is Failure.BOMB
+    assert "limits.unpacked_mib (1,024 MiB)" in raised.value.reason
 
 
 def test_a_ratio_counts_only_beyond_what_is_unsuspicious(out: int) -> None:
@@ -76,6 +78,7 @@ def test_a_ratio_counts_only_beyond_what_is_unsuspicious(out: int) -> None:
     with pytest.raises(DocumentError) as raised:
         small.add("b", iter([b"x" * UNSUSPICIOUS]))
     assert raised.value.failure is Failure.BOMB
+    assert raised.value.reason == "it unpacks to more times its own size than limits.unpacked_ratio (200) allows"
 
 
 def test_without_a_place_they_are_counted() -> None:

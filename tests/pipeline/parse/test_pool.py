@@ -73,7 +73,7 @@ def test_a_child_that_hangs_is_a_timeout_and_is_replaced(watched, parse_with) ->
     os.kill(child, signal.SIGSTOP)
     error = failure_of(parse_with, pool, TEXT)
     assert error.failure is Failure.TIMEOUT
-    assert "1.5 s" in error.reason
+    assert error.reason == "not parsed within limits.parse_seconds (1.5 s)"
     assert parse_with(pool, TEXT).text.startswith("A letter.")
     assert children() != [child]
 
@@ -235,10 +235,16 @@ def test_many_threads_share_the_children(tmp_path: Path) -> None:
 
 def test_too_much_text_and_too_much_memory_are_named(parse_with) -> None:
     with ParserPool(1, Limits(output_characters=1000, memory_bytes=256 * 2**20)) as pool:
-        assert failure_of(parse_with, pool, b"word " * 300).failure is Failure.TOO_LARGE
+        error = failure_of(parse_with, pool, b"word " * 300)
+        assert error.failure is Failure.TOO_LARGE
+        assert error.reason == "its text is longer than limits.text_characters (1,000) allows"
+        html = b"<table><tr><td>" + b"word " * 150 + b"</td><td>" + b"word " * 150 + b"</td></tr></table>"
+        assert "limits.text_characters (1,000)" in failure_of(parse_with, pool, html).reason, (
+            "the whole limit, not its rest"
+        )
         error = failure_of(parse_with, pool, b"[" + b"[1],2,3,4,5," * 3_000_000 + b"6]")
         assert error.failure is Failure.OUT_OF_MEMORY
-        assert "256 MiB" in error.reason
+        assert "limits.parse_memory_mib (256 MiB)" in error.reason
         assert parse_with(pool, TEXT).text.startswith("A letter.")
 
 

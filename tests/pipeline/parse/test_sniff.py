@@ -4,8 +4,10 @@ import io
 import zipfile
 
 import pytest
+from PIL import Image
 
 from pipeline.errors import Failure
+from pipeline.parse.options import Options
 from tests.pipeline.parse.compound import compound
 
 
@@ -27,6 +29,8 @@ def archive(**files: bytes) -> bytes:
         ("Book", Failure.UNSUPPORTED, "Excel 5.0"),
         ("PP40", Failure.UNSUPPORTED, "PowerPoint 4.0"),
         ("Something", Failure.UNSUPPORTED, "unknown"),
+        ("VisioDocument", Failure.UNSUPPORTED, "Visio"),
+        ("Catalog", Failure.UNSUPPORTED, "Thumbs.db"),
         ("Workbook", Failure.EMPTY, "no text"),
     ],
 )
@@ -58,6 +62,16 @@ def test_a_damaged_compound_file_is_corrupt(fail) -> None:
         (bytes(range(256)) * 4, Failure.UNSUPPORTED, "unknown kind"),
         (b"MZ\x90\0\x03\0\0\0\x04\0\0\0\xff\xff\0\0" + bytes(range(256)), Failure.UNSUPPORTED, "program for Windows"),
         (b"\x7fELF\x02\x01\x01" + bytes(range(256)), Failure.UNSUPPORTED, "program for Linux"),
+        (bytes(128) + b"DICM" + bytes(range(90)), Failure.UNSUPPORTED, "DICOM"),
+        (b"AC1032" + bytes(range(90)), Failure.UNSUPPORTED, "AutoCAD"),
+        (b"%!PS-Adobe-3.0\n(Total) show\n", Failure.UNSUPPORTED, "PostScript"),
+        (b"\0\0\0\x18ftypheic" + bytes(range(90)), Failure.UNSUPPORTED, "HEIC"),
+        (b"\0\0\0\x18ftypisom" + bytes(range(90)), Failure.UNSUPPORTED, "video"),
+        (b"\0\0\0\x18ftypavif" + bytes(range(90)), Failure.NEEDS_OCR, "image/avif"),
+        (b"\0\0\0\x0cjP  \r\n\x87\n" + bytes(range(90)), Failure.NEEDS_OCR, "image/jp2"),
+        (b"\xff\x0a" + bytes(range(256)), Failure.UNSUPPORTED, "JPEG XL"),
+        (b"\0\1\0\0Standard Jet DB\0" + bytes(range(90)), Failure.UNSUPPORTED, "Access"),
+        (b"\xff" * 900 + b"\x80\x81 " * 300, Failure.UNSUPPORTED, ""),
         (bytes(4096), Failure.CORRUPT, "zero bytes, as a copy that broke off"),
         (bytes(64) + b"a" + bytes(900) + b"<title>Letter</title>", Failure.CORRUPT, "zero bytes, as a copy"),
         (bytes(64) + b"CD001\x01" + bytes(900), Failure.UNSUPPORTED, ""),
@@ -81,10 +95,42 @@ def test_archives_and_other_containers(fail) -> None:
     assert fail(b"PK\x03\x04" + bytes(200), "x.docx").failure is Failure.CORRUPT
 
 
-@pytest.mark.parametrize("text", ["070701 is a number", "!<arch>\nof text", "LZIP is a program", "BZhang wrote this"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "070701 is a number",
+        "!<arch>\nof text",
+        "LZIP is a program",
+        "BZhang wrote this",
+        "MZ 4711 is a number",
+        "PAR1: a remark",
+        "P3 is the plan for 2026",
+        "ID3 of 4",
+    ],
+)
 def test_words_that_archives_begin_with_are_words(parse, text: str) -> None:
     assert parse(text.encode()).text == text
 
 
 def test_an_office_package_without_a_main_part_is_corrupt(fail) -> None:
     assert fail(archive(**{"[Content_Types].xml": b"<Types/>"}), "x.docx").failure is Failure.CORRUPT
+
+
+@pytest.mark.parametrize(("part", "words"), [("visio/document.xml", "Visio"), ("FixedDocSeq.fdseq", "XPS")])
+def test_packages_that_are_not_read_are_named(fail, part: str, words: str) -> None:
+    error = fail(archive(**{"[Content_Types].xml": b"<Types/>", part: b"<x/>"}), "x.zip")
+    assert error.failure is Failure.UNSUPPORTED
+    assert words in error.reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [("TIFF", {"big_tiff": True}), ("PPM", {}), ("TGA", {}), ("JPEG2000", {}), ("AVIF", {}), ("WEBP", {}), ("BMP", {})],
+)
+@pytest.mark.parametrize("mode", ["L", "RGB"])
+def test_pictures_are_pictures_whatever_their_format(parse_members, kind: str, options: dict, mode: str) -> None:
+    buffer = io.BytesIO()
+    Image.new(mode, (400, 60), "white").save(buffer, kind, **options)
+    parsed, _ = parse_members(buffer.getvalue(), "scan.txt", Options(images=True))
+    assert parsed.media_type.startswith("image/")
+    assert len(parsed.images) == 1

@@ -181,7 +181,7 @@ def test_what_is_held_erased_or_too_large_is_told_and_left(ran: RunPlan) -> None
     assert left(report) == {
         "a/lease.txt": f"entry {held.number} holds it: case 12",
         "b/invoice.txt": f"its bytes were deleted, as entry {erased.number} says",
-        "b/other.txt": f"it has {len(INVOICE) + 13} bytes; the limit is {len(LEASE) + 8}",
+        "b/other.txt": f"it has {len(INVOICE) + 13} bytes; limits.document_mib allows {len(LEASE) + 8}",
     }
     pipeline.release(ran.site, "a/lease.txt", None, "closed")
     assert rerun(plan).counts["done"] == 1

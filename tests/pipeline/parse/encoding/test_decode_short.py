@@ -193,3 +193,74 @@ def test_a_table_drawn_under_dos() -> None:
 def test_a_long_line_of_ascii_costs_no_more_than_its_length() -> None:
     data = b"a" * 20_000_000 + "\nGröße für Müller\n".encode("cp1252")  # for hours, were it read from every place
     assert decode(data).encoding == "cp1252"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("euc_jp", "東京都港区"),
+        ("euc_jp", "株式会社東京商事 契約書 第一条"),
+        ("euc_jp", "ご注文ありがとうございます。合計金額は一万円です。"),
+        ("cp932", "契約書"),
+        ("gb18030", "合同"),
+        ("gb18030", "发票编号 4711"),
+        ("big5", "合約書 編號 4711"),
+        ("cp949", "계약서"),
+        ("cp949", "대한민국 서울"),
+    ],
+)
+def test_letters_that_people_write_often_tell_the_encodings_of_east_asia_apart(encoding: str, text: str) -> None:
+    found = decode(text.encode(encoding))
+    assert (found.text, found.encoding) == (text, encoding)
+
+
+def test_characters_of_vendors_spoil_no_japanese_text() -> None:
+    written = "契約書 No. ".encode("iso2022_jp") + b"\x1b$B-!\x1b(B 4711\n"
+    assert decode(written).text == "契約書 No. ① 4711\n"
+    written = "契約書の件 ".encode("euc_jp") + b"\xad\xa1\xad\xea " + "よろしく".encode("euc_jp")
+    assert decode(written).text == "契約書の件 ①㈱ よろしく"
+    cut = decode("契約書の件について".encode("iso2022_jp")[:-6])
+    assert (cut.text[:-1], cut.replaced) == ("契約書の件につ", 1)
+
+
+def test_an_emoji_of_two_surrogates_spoils_no_utf_8() -> None:
+    found = decode("Räume sind geprüft ".encode() + "\U0001f600".encode("utf-16-be").decode("utf-16-be").encode())
+    assert found.notes == []
+    pair = "\ud83d\ude00".encode("utf-8", "surrogatepass")
+    found = decode("Räume sind geprüft ".encode() + pair)
+    assert (found.text, found.encoding) == ("Räume sind geprüft \U0001f600", "utf-8")
+    assert found.notes == ["1 characters were written as two surrogates each (CESU-8)"]
+    found = decode("Räume geprüft ".encode() + pair[:3] + b" x")
+    assert (found.text, found.replaced) == ("Räume geprüft \ufffd x", 1)
+
+
+@pytest.mark.parametrize("text", ["Grüße 4711 Straße ü", "Preis 5 €", "für 5 €", "Smile \U0001f600"])
+def test_utf_8_that_breaks_off_is_utf_8(text: str) -> None:
+    found = decode(text.encode()[:-1])
+    assert (found.text, found.encoding, found.replaced) == (text[:-1] + "\ufffd", "utf-8", 1)
+
+
+@pytest.mark.parametrize(("encoding", "line"), [("cp1252", "Größe für Köln"), ("cp1251", "договор аренды")])
+def test_lines_in_another_encoding_are_read_by_themselves(encoding: str, line: str) -> None:
+    found = decode(
+        "Grüße aus Köln\r\n".encode() * 4 + f"{line}\r\n".encode(encoding) * 2 + "für Jürgen ".encode() + b"\xff\n"
+    )
+    assert found.text == "Grüße aus Köln\r\n" * 4 + f"{line}\r\n" * 2 + "für Jürgen \ufffd\n"
+    assert found.notes == [
+        f"2 lines are no UTF-8 and were read as {encoding}",
+        "1 places are not valid utf-8 and read as U+FFFD",
+    ]
+
+
+def test_utf_16_that_breaks_off_is_utf_16() -> None:
+    found = decode(("Vertrag über 5 Euro\n" * 4).encode("utf-16-le")[:-1])
+    assert (found.encoding, found.replaced) == ("utf-16-le", 1)
+
+
+def test_a_text_of_other_encodings_is_no_broken_utf_8() -> None:
+    for encoding, text in (("cp866", "рад сад\nдоговор аренды\nрад\n"), ("cp1252", "Größe für Müller\nPâté\n")):
+        assert decode(text.encode(encoding)).text == text
+
+
+def test_half_a_japanese_character_at_the_end_breaks_nothing() -> None:
+    assert decode(b'{"a": \xd11\xf0 2, {"b": "c"}]": null}\xd8').text.endswith("null}и")

@@ -45,7 +45,11 @@ def test_whatever_is_on_a_line_is_a_document(parse_members: Members) -> None:
         (b"a,b\n1,2\n", Failure.CORRUPT, "none of its 2 lines is a JSON object"),
         (b"%PDF-1.7\n\xff\xff", Failure.CORRUPT, "none of its 2 lines"),
         ('{"custom_id": "a"}\n'.encode("utf-16"), Failure.CORRUPT, "UTF-16"),
-        (request("a") + b"\n" + b"{}\n" * 1_000_000, Failure.BOMB, "more documents than the 10,000"),
+        (
+            request("a") + b"\n" + b"{}\n" * 1_000_000,
+            Failure.BOMB,
+            r"more documents than limits\.unpacked_documents \(10,000\) allows",
+        ),
     ],
 )
 def test_files_that_are_refused(parse_members: Members, body: bytes, failure: Failure, why: str) -> None:

@@ -147,6 +147,7 @@ def test_the_sum_of_an_invoice_has_cues(label: str) -> None:
         ("money", "EUR 1,240^(1)", ["1240 EUR"]),
         ("money", "~~EUR 900~~ EUR 950", ["950 EUR"]),
         ("money", "EUR 1,240^50", ["1240 EUR"]),
+        ("money", "19,^99 €", ["19 EUR"]),
         ("number", "10^9/l or 10^6 cells", []),
         ("number", "120^2 m, 7^(8)", ["120", "7"]),
         ("number", "~~3~~ 5", ["5"]),
@@ -160,7 +161,7 @@ def test_raised_and_struck_out_digits_are_no_part_of_a_value(kind: str, text: st
 
 
 def test_raised_cents_are_not_guessed() -> None:
-    for text in ("EUR 1,240^50", "EUR 1,240⁵⁰"):
+    for text in ("EUR 1,240^50", "EUR 1,240⁵⁰", "19,^99 €"):
         (value,) = VALUES["money"](text, read_habits(text))
         assert not value.sure
         assert "cents or a footnote" in str(value.note)
