@@ -65,8 +65,8 @@ demo: $(VENV)/.runtime $(MODEL_FOLDER) $(LANGUAGE_GGUF)
 	$(BIN)/cloister audit verify --workspace $(DEMO)
 	@echo
 	@echo "Look further (in $(DEMO)/, or with --workspace $(DEMO)):"
-	@echo "  outbox/*/*.parquet, outbox/*/markdown/   the results, for programs and for people"
-	@echo "  outbox/*/report-*.html                   the night in one page, for whoever comes in the morning"
+	@echo "  outbox/*/*.parquet, outbox/*/_markdown/  the results, for programs and for people"
+	@echo "  outbox/*/_reports/report-*.html          the night in one page, for whoever comes in the morning"
 	@echo "  failed/*/*.reason.json                   what failed, why, and what to do about it"
 	@echo "  $(BIN)/cloister results invoice-fields --json --workspace $(DEMO)"
 	@echo "  $(BIN)/cloister audit show DOCUMENT --workspace $(DEMO)    one document's whole story; a path from the table above"

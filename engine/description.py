@@ -8,7 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from engine.errors import BadModelFile
 from engine.gguf import GgufFile, MetadataValue, read
+from engine.tokenizer.chat.fallback import KEY, NAMES, assumed
+from engine.tokenizer.metadata import Keys
+from engine.tokenizer.specials import read_specials
 from engine.widened import HALF
 
 LONGEST_SHOWN = 8
@@ -29,7 +33,8 @@ class TensorTypeFacts:
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """The facts that `inspect` found; None where the file does not say."""
+    """The facts that `inspect` found; None where the file does not say. `chat_template`: where the template is from by
+    which a model that writes is asked; None for one that embeds."""
 
     path: str
     size: int
@@ -45,6 +50,7 @@ class ModelFacts:
     blocks: int | None
     tokenizer: str | None
     vocabulary: int | None
+    chat_template: str | None
     metadata: dict[str, bool | int | float | str]
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,8 +78,23 @@ def inspect(path: str | os.PathLike[str]) -> ModelFacts:
         blocks=_number(file, f"{architecture}.block_count"),
         tokenizer=_text(file, "tokenizer.ggml.model"),
         vocabulary=len(tokens) if isinstance(tokens, list) else None,
+        chat_template=_chat_template(file, architecture),
         metadata={key: _shorten(value) for key, value in file.metadata.items()},
     )
+
+
+def _chat_template(file: GgufFile, architecture: str | None) -> str | None:
+    if KEY in file.metadata:
+        return "the one of the file"
+    if (
+        f"{architecture}.pooling_type" in file.metadata
+        or file.metadata.get(f"{architecture}.attention.causal") is False
+    ):
+        return None
+    try:
+        return f"none in the file: {NAMES[assumed(read_specials(Keys(file.metadata)).control)]}"
+    except BadModelFile:
+        return None
 
 
 def _type_facts(file: GgufFile) -> tuple[TensorTypeFacts, ...]:

@@ -233,6 +233,11 @@ class JobConfig(Section):
         False,
         description="the log has salted commitments for whatever names or confirms a document; private/ opens them",
     )
+    versions: Literal["all", "newest"] = Field(
+        "all",
+        description="which documents of one path results show: all, or only the newest file; those before it stay in "
+        "the outbox, and --all-versions shows them",
+    )
     quality: QualityConfig | None = Field(
         None, description="what must have been measured of the answers before the job may run; nothing if left out"
     )

@@ -1,6 +1,7 @@
 """How things end: the exit codes, the operator's mistakes, and the one place that turns an exception into both."""
 
 import errno
+import hashlib
 import os
 import pwd
 import shutil
@@ -242,13 +243,18 @@ def _defect(error: BaseException, workspace: Path | None) -> Ending:
 
 
 def keep_traceback(text: str, workspace: Path | None) -> Path:
-    """Writes a crash file (0600) and returns its path; OSError when there is no place for it."""
+    """Writes a crash file (0600) and returns its path; OSError when there is no place for it. Of a defect that comes
+    again at the same lines of code the workspace keeps the latest file."""
+    lines = "\n".join(line for line in text.splitlines() if line.startswith("  File "))
+    kind = hashlib.sha256(lines.encode("utf-8", "replace")).hexdigest()[:12]
     crashes = Path(tempfile.gettempdir())
     if workspace is not None and (workspace / "state").is_dir():
         crashes = workspace / "state" / "crashes"
         crashes.mkdir(exist_ok=True)
+        for earlier in crashes.glob(f"cloister-*-{kind}-*.txt"):
+            earlier.unlink(missing_ok=True)
     moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
-    handle, name = tempfile.mkstemp(prefix=f"cloister-{moment}-", suffix=".txt", dir=crashes)
+    handle, name = tempfile.mkstemp(prefix=f"cloister-{moment}-{kind}-", suffix=".txt", dir=crashes)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(f"python {sys.version}\narguments {sys.argv[1:]}\n\n{text}")
     return Path(name)

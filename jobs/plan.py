@@ -34,6 +34,7 @@ def make_site(workspace: Workspace) -> pipeline.Site:
         passphrase_file=workspace.passphrase_file,
         limits=_limits(limits),
         max_document_bytes=limits.document_mib * _MIB,
+        bounds=pipeline.Bounds(limits.document_tokens, limits.document_seconds),
         isolation=limits.isolation,
         require_admission=workspace.site.models.require_admission,
         at_rest=workspace.at_rest,
@@ -79,13 +80,18 @@ def load_and_plan(workspace: Workspace, path: Path) -> tuple[LoadedJob, pipeline
         return error
 
 
-def digest_today(workspace: Workspace, job: LoadedJob) -> str:
-    """The digest of the settings that a run of `job` would have now; its folder need not be there. ConfigError,
-    pipeline.ModelRefusedError, OSError."""
+def task_today(job: LoadedJob) -> pipeline.Task:
+    """The task that the job's file says. ConfigError."""
     problems: list[Problem] = []
     if (task := _task(job, problems)) is None:
         raise ConfigError(*problems)
-    return pipeline.digest_today(_plan(workspace, job, task))
+    return task
+
+
+def digest_today(workspace: Workspace, job: LoadedJob) -> str:
+    """The digest of the settings that a run of `job` would have now; its folder need not be there. ConfigError,
+    pipeline.ModelRefusedError, OSError."""
+    return pipeline.digest_today(_plan(workspace, job, task_today(job)))
 
 
 def _plan(workspace: Workspace, job: LoadedJob, task: pipeline.Task) -> pipeline.RunPlan:
@@ -109,6 +115,7 @@ def _plan(workspace: Workspace, job: LoadedJob, task: pipeline.Task) -> pipeline
         part_seconds=config.output.part_minutes * 60,
         retention=_retention(config.retention),
         quality=_quality(workspace, config),
+        versions=config.versions,
         private=config.private,
         silence=silence(),
         cluster=cluster_of(workspace.root, workspace.site.cluster, None),

@@ -12,8 +12,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressC
 from rich.text import Text
 from structlog.typing import FilteringBoundLogger
 
+import pipeline
 from jobs.logs import start_logging
-from jobs.visible import visible
+from jobs.visible import one_line, visible
 
 Fact = str | int | float | None
 EVERY_SECONDS = 10.0
@@ -100,9 +101,10 @@ class BarWatcher:
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[done]}"),
+            TextColumn("{task.fields[inside]}", markup=False),
         )
         self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._task = self._bar.add_task(job, total=None, done="")
+        self._task = self._bar.add_task(job, total=None, done="", inside="")
         self._clock = clock
 
     def __enter__(self) -> "BarWatcher":
@@ -114,6 +116,11 @@ class BarWatcher:
 
     def note(self, event: str, **facts: Fact) -> None:
         """A step happened."""
+        if event in (pipeline.READING, pipeline.COMPUTING):
+            counts = "pages" if event == pipeline.READING else "tokens"
+            inside = {"document": facts.get("document"), "counts": counts, "done": facts[counts], "of": facts["of"]}
+            self._bar.update(self._task, inside=inside_in_words(inside))
+            return
         told = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in facts.items() if value is not None)
         self._bar.console.print(
             visible(f"  {event}" + (f": {told}" if told else "")), style="dim", markup=False, highlight=False
@@ -126,6 +133,7 @@ class BarWatcher:
     def finished(self, path: str, state: str, reason: str | None) -> None:
         """One document reached its state."""
         self._bar.advance(self._task)
+        self._bar.update(self._task, inside="")
         if state == "failed":
             told = visible(f"  failed: {path}: {reason}")
             self._bar.console.print(told, style="red", markup=False, highlight=False)
@@ -145,6 +153,15 @@ def done_in(seconds: float | None, now: datetime) -> str:
         return ""
     done = now + timedelta(seconds=seconds)
     return f"done about {done:%H:%M}" if done.date() == now.date() else f"done about {done:%a %Y-%m-%d %H:%M}"
+
+
+def inside_in_words(inside: Mapping[str, Fact]) -> str:
+    """`page 12 of 300 of a.pdf`, `3,000 of 90,000 tokens of a document`: how far one is that takes a while."""
+    whole = "" if inside["of"] is None else f" of {inside['of']:,}"
+    of = f" of {one_line(str(inside['document'] or 'a document'))}"
+    if inside["counts"] == "pages":
+        return f"page {inside['done']:,}{whole}{of}"
+    return f"{inside['done']:,}{whole} tokens{of}"
 
 
 Watcher = LineWatcher | BarWatcher

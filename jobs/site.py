@@ -50,6 +50,12 @@ class LimitsConfig(Section):
     parse_seconds: float = Field(60.0, gt=0, le=86400, description="time to read one document, in seconds")
     parse_memory_mib: int = Field(1024, ge=128, le=1_048_576, description="memory to read one document, in MiB")
     text_characters: int = Field(10_000_000, ge=1000, le=10**9, description="length of the text of one document")
+    document_tokens: int = Field(
+        1_000_000, ge=100, le=10**9, description="length of the text of one document in tokens of the job's model"
+    )
+    document_seconds: float = Field(
+        7200.0, gt=0, le=604_800, description="time in which a model works on one document, in seconds"
+    )
     isolation: Literal["required", "best_effort"] = Field(
         "required", description="whether documents are read where the machine does not let parsers be held"
     )

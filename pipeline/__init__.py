@@ -78,8 +78,10 @@ if TYPE_CHECKING:
     from pipeline.pages.template import render_page
     from pipeline.parse import Limits, find_tesseract
     from pipeline.parse.view.seen import Mark
+    from pipeline.paths.writers import HELD_OPEN, shared_with
     from pipeline.plan import (
         CLUSTER_THREADS,
+        Bounds,
         Cluster,
         HeadRef,
         Input,
@@ -160,7 +162,7 @@ if TYPE_CHECKING:
         StartSet,
         Verified,
     )
-    from pipeline.report import Observer, Rerunning, RunReport, joined
+    from pipeline.report import COMPUTING, READING, Observer, Rerunning, RunReport, joined
     from pipeline.rerun.choose import RERUNNABLE, Rechosen
     from pipeline.rerun.find import foresee_rerun
     from pipeline.review.deciding import (
@@ -278,7 +280,7 @@ _LATER = {
     "pipeline.pages.template": "render_page",
     "pipeline.parse": "Limits find_tesseract",
     "pipeline.plan": (
-        "CLUSTER_THREADS Cluster HeadRef Input ModelRef Ocr Quality Rerun Retention RunPlan RunRequest Site"
+        "Bounds CLUSTER_THREADS Cluster HeadRef Input ModelRef Ocr Quality Rerun Retention RunPlan RunRequest Site"
     ),
     "pipeline.proof.choose": "Choice",
     "pipeline.proof.export.folder": "Exported export",
@@ -316,7 +318,7 @@ _LATER = {
         "RunFinished RunStarted Sampled ServiceEnded ServiceReloaded ServiceStarted SignedIn StartDecided StartSet "
         "StartedThere Verified"
     ),
-    "pipeline.report": "Observer Rerunning RunReport joined",
+    "pipeline.report": "COMPUTING READING Observer Rerunning RunReport joined",
     "pipeline.rerun.choose": "RERUNNABLE Rechosen",
     "pipeline.rerun.find": "foresee_rerun",
     "pipeline.review.queue.index": "Queue open_queue",
@@ -342,6 +344,7 @@ _LATER = {
         "SettingsError SummarizeSettings Task Writing keys_of"
     ),
     "pipeline.parse.view.seen": "Mark",
+    "pipeline.paths.writers": "HELD_OPEN shared_with",
     "pipeline.version": "FORMAT VERSION_FILE WorkspaceRefusedError check_version write_version",
     "pipeline.view.drawer": "Drawer",
     "pipeline.view.places": "Place",

@@ -21,6 +21,7 @@ class Failure(StrEnum):
     UNREADABLE = "unreadable"
     CHANGED_WHILE_READING = "changed_while_reading"
     NAME_REFUSED = "name_refused"
+    TOO_LONG = "too_long"
     UNANSWERED = "unanswered"
     INVALID_REQUEST = "invalid_request"
 
@@ -49,6 +50,7 @@ _SENTENCES = {
     Failure.UNREADABLE: "The file cannot be opened or read.",
     Failure.CHANGED_WHILE_READING: "Something wrote to it while it was read.",
     Failure.NAME_REFUSED: "Its name leads out of the archive that it is in, or is no name of a file.",
+    Failure.TOO_LONG: "The model would have, or has, worked on it for longer than the limits of this workspace.",
     Failure.UNANSWERED: "The model did not come to the end of an answer.",
     Failure.INVALID_REQUEST: "It is no request of a batch file, or asks for something that is not done here.",
 }
@@ -69,6 +71,7 @@ _REMEDIES = {
     Failure.UNREADABLE: "Correct the permissions of the file in the input folder; the next run then takes it up again.",
     Failure.CHANGED_WHILE_READING: "Let what writes to it come to an end; the next run reads it again.",
     Failure.NAME_REFUSED: "Unpack the archive by hand, rename the file and drop it.",
+    Failure.TOO_LONG: "Split it, or raise limits.document_tokens or limits.document_seconds in site.yaml.",
     Failure.UNANSWERED: "Raise task.max_tokens or model.cache_mib in the job, ask for less, or use a larger model.",
     Failure.INVALID_REQUEST: "Correct what the reason names, and drop the request again in a batch file.",
 }

@@ -1,5 +1,6 @@
 """The plan of a run: frozen values without YAML, defaults or environment. `jobs` makes them, `pipeline.run` obeys."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +10,7 @@ from threading import Thread
 from typing import Final
 
 from pipeline.atrest.files import CLEAR, AtRest
-from pipeline.errors import Failure
+from pipeline.errors import DocumentError, Failure
 from pipeline.kernel.network import Silence
 from pipeline.parse import Limits
 from pipeline.tasks import BatchSettings, Task, Writing
@@ -19,12 +20,35 @@ REQUIRED, BEST_EFFORT = "required", "best_effort"
 
 
 @dataclass(frozen=True)
+class Bounds:
+    """The tokens of its text, and the seconds of a model's work, that one document may have."""
+
+    tokens: int = 1_000_000
+    seconds: float = 7200.0
+
+    def check(self, tokens: int, seconds: float = 0.0) -> None:
+        """Raise DocumentError (TOO_LONG) for a document beyond them."""
+        if tokens > self.tokens:
+            found, limit = f"its text has {tokens:,} tokens", f"{self.tokens:,} (limits.document_tokens in site.yaml)"
+        elif seconds > self.seconds:
+            found = f"the model worked on it for {seconds:,.0f} s and had not come to an end"
+            limit = f"{self.seconds:g} s (limits.document_seconds in site.yaml)"
+        else:
+            return
+        raise DocumentError(Failure.TOO_LONG, f"{found}; the limit is {limit}: split it, or raise the limit")
+
+
+UNBOUND: Final = Bounds(2**62, math.inf)
+
+
+@dataclass(frozen=True)
 class Site:
     """A workspace: where it lies, and what its site.yaml says.
 
     `origin` names the log, `key_file` holds its private key, `public_key` is the C2SP verifier key that is trusted.
     `passphrase_file` opens the private key, if that is protected. `require_admission`: jobs run only with models and
-    heads that a person admitted. `at_rest`: what is kept of documents is written and read through it.
+    heads that a person admitted. `at_rest`: what is kept of documents is written and read through it. `bounds`: what a
+    model may spend on a document.
     """
 
     root: Path
@@ -37,6 +61,7 @@ class Site:
     isolation: str = REQUIRED
     require_admission: bool = False
     at_rest: AtRest = CLEAR
+    bounds: Bounds = Bounds()
 
     @property
     def audit(self) -> Path:
@@ -195,6 +220,7 @@ class RunPlan:
     retention: Retention = Retention()
     writing: Writing | None = None  # how a model that writes is used; None: nothing is said of it, or it does not write
     quality: Quality | None = None  # what must have been measured of its answers before they count
+    versions: str = "all"  # "newest": of each path only the newest file is shown
     private: bool = False  # the log holds commitments instead of names and digests of documents
     until: datetime | None = None
     share_until: datetime | None = None

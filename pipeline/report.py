@@ -1,12 +1,17 @@
 """The reports of a run: while it works, through an Observer, and when it has ended, as a RunReport."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
+from pipeline.paths.writers import HELD_OPEN
 from pipeline.records.types import Isolation
 from pipeline.states import OF_RUNS
+
+READING, COMPUTING = "reading a long document", "computing a long document"
+"""Steps within a document that takes a while: `pages` or `tokens` are done, `of` so many if that is known; `document`
+is its name, if it may be told."""
 
 
 class Observer(Protocol):
@@ -46,7 +51,8 @@ class RunReport:
 
     `known` counts those of the ignored that had been processed before; `retried` says that the run took up failed
     ones; `lost` holds (path, reason) of batch files whose requests it left, because rows of theirs are gone. `pending`
-    and `ignored` hold (path, reason), `failed` (path, failure, reason), each at most `LISTED` long. `isolation`: how
+    and `ignored` hold (path, reason), `failed` (path, failure, reason), each at most `LISTED` long; `names` counts the
+    ignored whose name no person gives, by its pattern. `isolation`: how
     the parsers were held; None if there was nothing to parse. At most one of `interrupted` and `window_closed` is true:
     the reason why documents were left that the run would have taken. `verdict`: the sentence that the report of the
     night begins with, None where none was made; `unlike`: sentences that say in what the night is unlike those before,
@@ -76,11 +82,17 @@ class RunReport:
     verdict: str | None = None
     unlike: tuple[str, ...] = ()
     rerun: Rerunning | None = None
+    names: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def ended_early(self) -> bool:
         """Whether the run ended before the turn of all its documents had come."""
         return self.interrupted or self.window_closed
+
+    @property
+    def held_open(self) -> tuple[str, ...]:
+        """The pending files that somebody had open for writing."""
+        return tuple(path for path, reason in self.pending if reason == HELD_OPEN)
 
     @property
     def seen(self) -> int:

@@ -1,5 +1,6 @@
 """Pages that show pictures of text, as scanners and offices make them, and fonts that hide what they show."""
 
+import ctypes
 import io
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,8 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfbase.ttfonts import TTFontFile
 from reportlab.pdfgen.canvas import Canvas
 
+from pipeline.parse.pdf.binding import pointer, raw
+from pipeline.parse.pdf.text.letters import outline_of
 from tests.pdf_files import stream, with_font
 
 LINES = (
@@ -76,6 +79,26 @@ def layer(*lines: str) -> Draw:
         canvas.restoreState()
 
     return draw
+
+
+def outlined(x: float, y: float, *lines: str, size: float = 14) -> list[bytes]:
+    """Lines as areas in place of letters: a path for each letter."""
+    document = raw.FPDF_CreateNewDocument()
+    font = raw.FPDFText_LoadStandardFont(document, b"Helvetica")
+    width, paths = ctypes.c_float(), []
+    for place, line in enumerate(lines):
+        at = x
+        for one in line:
+            points = [
+                [b"%.2f %.2f" % (at + size * px, y - 2 * size * place + size * py) for px, py in contour]
+                for contour in outline_of(pointer(font), one)
+            ]
+            paths.append(b" ".join(b"%s m %s l h" % (some[0], b" l ".join(some[1:])) for some in points))
+            raw.FPDFFont_GetGlyphWidth(font, ord(one), size, width)
+            at += width.value
+    raw.FPDFFont_Close(font)
+    raw.FPDF_CloseDocument(document)
+    return [path for path in paths if path]
 
 
 def all_of(*draws: Draw) -> Draw:

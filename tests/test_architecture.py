@@ -94,7 +94,7 @@ INNER_ROOMS = {
         *("unpack", "mail", "office", "pdf", "formats", "sniff", "view", "sandbox", "child", "ocr", "pool"),
     ),
     "pipeline.parse.office": (
-        *("rtf_looks", "cells", "numerals", "package", "binary", "embedded"),
+        *("rtf_looks", "cells", "numerals", "word_2003", "sheets_2003", "flat", "package", "binary", "embedded"),
         *("drawing", "word", "sheets", "odf"),
     ),
     "pipeline.parse.pdf": (

@@ -97,16 +97,29 @@ def _admitted(plan: pipeline.RunPlan, sha256: str, known: pipeline.Admissions) -
     return {"allowed": decided[0] + (f"; its head: {decided[1]}" if len(decided) > 1 else "")}
 
 
+def _unseen(plan: pipeline.RunPlan, scan: pipeline.Scan) -> dict[str, str]:
+    """What is said where it cannot be seen whether somebody still writes to files."""
+    after = f"taken after {plan.input.settle_seconds:g} s without a change, whoever still writes"
+    if kind := pipeline.shared_with(plan.input.folder):
+        return {"writers": f"cannot be seen: {kind} does not tell of other machines; files are {after} to them"}
+    if scan.unseen:
+        files = counted(scan.unseen, "file")
+        return {"writers": f"cannot be seen: {files} of other users; {after} to them"}
+    return {}
+
+
 def _told(job: LoadedJob, plan: pipeline.RunPlan, sha256: str, facts: dict[str, Any]) -> dict[str, Any]:
     scan = pipeline.scan(plan.input)
-    settling = f" and {len(scan.settling):,} still settling" if scan.settling else ""
+    settling = f" and {scan.changing:,} still settling" if scan.changing else ""
+    settling += f", {len(scan.held_open):,} held open by a writer" if scan.held_open else ""
     return {
         "file": shown(job.path),
         "input": f"{shown(plan.input.folder)} ({', '.join(plan.input.include)}), "
         f"{counted(len(scan.ready), 'file')} ready{settling}, "
         + {"archive": "archived afterwards", "keep": "kept afterwards"}[plan.input.afterwards],
+        **_unseen(plan, scan),
         **({"held": first_few(scan.held, len(scan.held))} if scan.held else {}),
-        **({"ignored": first_few(scan.ignored, len(scan.ignored))} if scan.ignored else {}),
+        **({"ignored": first_few(scan.ignored, len(scan.ignored), scan.names)} if scan.ignored else {}),
         "ocr": _reads_pictures(plan),
         "serve": f"starts it {starts(job)}" if job.config.schedule is None else f"starts it by {starts(job)}",
         **_window(job),
@@ -159,7 +172,8 @@ def _writes(plan: pipeline.RunPlan, facts: dict[str, Any]) -> dict[str, str]:
     memory = f", {writing.cache_mib:,} MiB for them" if writing.cache_mib else ""
     answers = f"answers of at most {counted(min(writing.max_tokens, context // 4), 'token')}"
     kept = f"keys and values as {writing.kv}{memory}"
-    return {"writes": f"{answers}; {counted(context, 'token')} at a time with what is read; {kept}"}
+    chat = {"chat": f"template: {facts['chat_template']}"} if facts["chat_template"] else {}
+    return {"writes": f"{answers}; {counted(context, 'token')} at a time with what is read; {kept}"} | chat
 
 
 def _reads_pictures(plan: pipeline.RunPlan) -> str:

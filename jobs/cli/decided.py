@@ -13,6 +13,7 @@ from jobs.cli.options import check_text
 from jobs.cli.output import print_json, say
 from jobs.errors import ConfigError, Problem
 from jobs.plan import make_site
+from jobs.visible import one_line
 from jobs.workspace import open_workspace
 
 RowArgument = Annotated[
@@ -51,3 +52,7 @@ def decide(
         say(f"{action}, and signed; it waits for the run that holds the log, which takes it up with its next part")
     else:
         say(f"{action} by entry {outcome.n}, which takes the place of entry {row}")
+        changed = answer.get("fields", ()) if answer else ()
+        for each in (pipeline.row_of(site, outcome.n).get("fields") or ()) if changed and outcome.n else ():
+            if each["name"] in changed and each["value"] and each["note"]:
+                say(f"{each['name']}: {one_line(each['value'])} ({each['note']})")

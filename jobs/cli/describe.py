@@ -1,6 +1,6 @@
 """Jobs in a person's words; for several commands."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from jobs.cli.output import counted
@@ -27,11 +27,18 @@ def starts(job: LoadedJob, *, here: bool = False) -> str:
     return f"{schedule.cron} ({schedule.timezone}), next {f'{shown:%a %Y-%m-%d %H:%M %Z}' if shown else 'never'}"
 
 
-def first_few(files: Sequence[tuple[str, str]], total: int) -> str:
-    """`9 files: a.tmp (why), b.tmp (why), c.tmp (why) and 6 more`, of the first paths with their reasons."""
+def first_few(files: Sequence[tuple[str, str]], total: int, names: Mapping[str, int] | None = None) -> str:
+    """`9 files: 4 Thumbs.db; a.tmp (why), b.tmp (why), c.tmp (why) and 6 more`, of the first paths with their
+    reasons; `names` counts those whose name no person gives."""
     told = ", ".join(f"{one_line(path)} ({one_line(reason)})" for path, reason in files[:_FEW])
     more = f" and {total - _FEW:,} more" if total > _FEW else ""
-    return f"{counted(total, 'file')}: {told}{more}"
+    kinds = f"{of_names(names)}; " if names else ""
+    return f"{counted(total, 'file')}: {kinds}{told}{more}"
+
+
+def of_names(names: Mapping[str, int]) -> str:
+    """`3 Thumbs.db, 1 #recycle/`: files by the patterns of names that no person gives."""
+    return ", ".join(f"{count:,} {one_line(pattern).strip()}" for pattern, count in names.items())
 
 
 def pace_of(documents: int, seconds: float) -> str:

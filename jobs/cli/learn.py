@@ -15,6 +15,7 @@ from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, Problem
 from jobs.plan import make_plan
 from jobs.progress import telling
+from jobs.visible import one_line
 from jobs.workspace import find_job, load_job_of, open_workspace
 
 SHOWN = 20  # mistakes in examples
@@ -32,19 +33,28 @@ def learn(
             "corrected.",
         ),
     ],
+    skip_missing: Annotated[
+        bool,
+        typer.Option("--skip-missing", help="Leave out values of fields that do not stand in their document."),
+    ] = False,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Learn from examples how to answer a job: on a model that gives embeddings, or labels on one that writes.
 
     Writes models/JOB.head and says what to write into the job for it to be used, and how good it is on examples that it
-    had not seen. Exit 2 if an example is not as it must be, 3 for a refused model; the old head then stays.
+    had not seen. If it was stopped, the same command goes on where it was. Exit 2 if an example is not as it must be, 3
+    for a refused model; the old head then stays.
     """
     place = open_workspace(workspace)
-    plan = make_plan(place, load_job_of(place, find_job(place, job)))
+    loaded = load_job_of(place, find_job(place, job))
+    plan, task = make_plan(place, loaded), loaded.config.task.type
+    if skip_missing and task != "extract":
+        found = f"a job of the task {task}, whose examples have no values of fields"
+        raise ConfigError(Problem("--skip-missing", found, "a job of the task extract"))
     try:
         with telling("learn") as progress, examples_of(plan, examples, placed=True) as source:
-            report = pipeline.learn_head(plan, source, progress)
+            report = pipeline.learn_head(plan, source, progress, skip_missing=skip_missing)
     except pipeline.ExamplesRefusedError as error:
         raise refusal_of(error, examples) from None
     if as_json:
@@ -73,6 +83,12 @@ def refusal_of(error: pipeline.ExamplesRefusedError, examples: Path) -> ConfigEr
 def _print(report: pipeline.LearnReport) -> None:
     again = f", {report.again:,} of them given twice and learned once" if report.again else ""
     say(f"learned {report.name} from {counted(report.examples, 'example')} in {report.seconds:.1f} s{again}")
+    if report.skipped:
+        say(f"  left out  {counted(len(report.skipped), 'value')} of fields, which do not stand in their document:")
+        for each in report.skipped[:SHOWN]:
+            say(f"            {each.where}: {one_line(each.found)}")
+        if len(report.skipped) > SHOWN:
+            say(f"            and {len(report.skipped) - SHOWN:,} more; --json names all of them")
     for name, told in report.measured.told():
         say(f"  {name:<9} {told}")
     say(f"  {'file':<9} {report.path}")

@@ -51,4 +51,6 @@ def print_facts(facts: dict[str, Any]) -> None:
         if facts["vocabulary"]
         else "  tokenizer     none"
     )
+    if facts["chat_template"]:
+        say(f"  chat template {facts['chat_template']}")
     say(f"  sha256        {facts['sha256']}")

@@ -35,12 +35,14 @@ class Planned:
     held: Sequence[pipeline.Held] = ()
     after: str | None = None
     cluster: Seen | None = None
+    model: str = ""
 
 
 def plan(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
     """Say what waits for jobs, all of the workspace if none is named, and when it will be done.
 
-    By what documents of the same kind took in earlier runs with the same model, which the log has: how many will be
+    By what documents of the same kind took in earlier runs with the same model, which the log has, of this job or else
+    of another one: how many will be
     done when the window of the next run ends, when all will be, which file takes longest, the memory that a run takes
     at most, what would finish it tonight, and how good earlier forecasts were. No document is read. Exit 2: a mistake
     in a job.
@@ -91,7 +93,7 @@ def plan_all(place: Workspace, names: Sequence[str], now: datetime) -> list[Plan
             ways = tuple(remedies(run, ahead, its, register))
         except pipeline.ModelRefusedError as error:
             memory, ways = str(error), ()
-        planned[name] = Planned(job.name, (), ahead, memory, ways, its.held, job.config.after, cluster)
+        planned[name] = Planned(job.name, (), ahead, memory, ways, its.held, job.config.after, cluster, run.model.name)
     return [planned[name] for name in names]
 
 
@@ -152,7 +154,7 @@ def _forecast(ahead: Ahead, told: pipeline.Outlook) -> dict[str, Any]:
         "done_at": ahead.done_at,
         "blocking": told.blocking and _file(told.blocking),
         "slowest": told.slowest and _file(told.slowest),
-        "rests_on": {"documents": costs.rows, "runs": len(costs.runs), "threads": threads},
+        "rests_on": {"documents": costs.rows, "runs": len(costs.runs), "threads": threads, "job": costs.of_job},
     }
 
 
@@ -177,9 +179,10 @@ def _print(one: Planned, beside: Sequence[str]) -> None:
     else:
         say(f"  next run  {ahead.start:%a %Y-%m-%d %H:%M %Z}{until}")
     if ahead.outlook is not None:
-        _print_outlook(ahead, ahead.outlook)
+        _print_outlook(one, ahead, ahead.outlook)
     elif ahead.files:
-        say("  expected  nothing is known yet: the log has no run of this job with this model. After the first it is")
+        nothing = "nothing is known yet: the log has no run of this job with this model"
+        say(f"  expected  {nothing}, nor of another one. After the first it is")
     _print_memory(one.memory)
     if one.cluster:
         said = f"; {one_line(one.cluster.problem)}" if one.cluster.problem else ""
@@ -194,12 +197,14 @@ def _print(one: Planned, beside: Sequence[str]) -> None:
         say(f"  earlier   {of}: off by {errors[0]:.0%} of the documents and {errors[1]:.0%} of the seconds (median)")
 
 
-def _print_outlook(ahead: Ahead, told: pipeline.Outlook) -> None:
+def _print_outlook(one: Planned, ahead: Ahead, told: pipeline.Outlook) -> None:
     assert ahead.known is not None
     if not ahead.files:
         return
     threads, costs = ahead.known
     rests = f"by {counted(costs.rows, 'document')} with {counted(threads, 'thread')}"
+    if costs.of_job is not None:
+        rests = f"by the pace of model {one.model} in job {costs.of_job}, {rests}"
     say(f"  expected  {round(told.tokens):,} tokens, {duration(told.ready + told.seconds)}; {rests}")
     if ahead.until and not ahead.all_tonight:
         say(f"  tonight   {round(told.tonight):,} of {counted(round(told.documents), 'document')}")

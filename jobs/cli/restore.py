@@ -16,6 +16,7 @@ from jobs.cli.output import counted, print_json, say
 from jobs.errors import ConfigError, ExitCode, Problem, worst
 from jobs.load import shown
 from jobs.progress import telling
+from jobs.record import tell_not_recorded
 from jobs.workspace import keep_private
 
 
@@ -36,7 +37,8 @@ def restore(
 ) -> None:
     """Make a workspace of a backup, and verify it.
 
-    Every file is held against the list of the backup, and the log against all that it proves. Exit 4 if something was
+    Every file is held against the list of the backup, and the log against all that it proves; the log then gets the
+    entry of that. Exit 4 if something was
     altered, or if the checkpoint knows of entries that the backup does not have, as is right for an older one.
     """
     keep_private()
@@ -50,6 +52,8 @@ def restore(
             raise refused(error) from error
         except pipeline.WorkspaceRefusedError as error:
             raise ConfigError(Problem(str(source), error.found, error.expected, error.remedy)) from error
+    if made.recorded.why is not None:
+        tell_not_recorded(made.recorded.why)
     code = worst([exit_code_of(made.verification), *([ExitCode.AUDIT_FAILED] if made.differs else [])])
     if as_json:
         verdicts = {"ok": made.verification.ok, "complete": made.verification.complete}

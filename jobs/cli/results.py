@@ -21,8 +21,8 @@ import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, print_json_array, print_table, say, shortened
 from jobs.errors import ConfigError, Problem
-from jobs.load import did_you_mean
-from jobs.plan import digest_today, make_site
+from jobs.load import LoadedJob, did_you_mean
+from jobs.plan import digest_today, make_site, task_today
 from jobs.record import record
 from jobs.visible import visible
 from jobs.workspace import Workspace, load_job_of, no_such_job, open_workspace
@@ -49,6 +49,14 @@ TableOption = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="FILE", help="Write a table to this file: .xlsx, .csv, .parquet or .jsonl."),
 ]
+NewestOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--newest/--all-versions",
+        help="Of each path only the newest file, or all of them; if left out, as the job says (versions).",
+        show_default=False,
+    ),
+]
 _ANSWER_CHARACTERS = 160
 _NOTE_CHARACTERS = 80
 _NOTES = 3
@@ -65,6 +73,7 @@ def results(
     ] = Settings.ALL,
     state: StateOption = None,
     sort: SortOption = None,
+    newest: NewestOption = None,
     out: TableOption = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
@@ -76,13 +85,14 @@ def results(
     its newest row has. Below the table stands what to do about them, and about each class of failures. With --json: the
     rows of the result table, as they stand in Parquet, with "other_settings": true where that is so. With -o: one row a
     document, with a column for each field, typed; rows that say that a document came again are left out, unless --state
-    asks for them. The files are not held against the log by this: `audit verify` does that.
+    asks for them. A row whose path has a newer file is marked with the entry of that one's row ("newer_file"); --newest
+    leaves it out. The files are not held against the log by this: `audit verify` does that.
     """
     place = open_workspace(workspace)
     if job is not None:
         _check_known(place, job)
     states = tuple(_checked_states(failed, state or ()))
-    asked = Asked(place, job, states, _checked_sort(sort), limit, settings is Settings.CURRENT)
+    asked = Asked(place, job, states, _checked_sort(sort), limit, settings is Settings.CURRENT, newest)
     if out:
         _write(asked, out, as_json)
         return
@@ -115,31 +125,59 @@ class Asked:
     sort: str | None
     limit: int | None
     only_current: bool
+    newest: bool | None
+
+    @cached_property
+    def _jobs(self) -> dict[str, LoadedJob]:
+        """The jobs that are asked for, as far as their files can be read."""
+        found = {}
+        for path in (self.workspace.root / "outbox").glob("*") if self.job is None else (Path(self.job),):
+            with contextlib.suppress(ConfigError, OSError):
+                job = load_job_of(self.workspace, self.workspace.jobs / f"{path.name}.yaml")
+                found[job.name] = job
+        return found
 
     @cached_property
     def today(self) -> dict[str, str]:
-        """The digests of the settings that the jobs have today, as far as their files and models can be read."""
+        """The digests of the settings that the jobs have today, as far as their models can be read."""
         found = {}
-        for path in (self.workspace.root / "outbox").glob("*") if self.job is None else (Path(self.job),):
+        for name, job in self._jobs.items():
             with contextlib.suppress(ConfigError, pipeline.ModelRefusedError, OSError):
-                job = load_job_of(self.workspace, self.workspace.jobs / f"{path.name}.yaml")
-                found[job.name] = digest_today(self.workspace, job)
+                found[name] = digest_today(self.workspace, job)
         return found
+
+    @cached_property
+    def task(self) -> pipeline.Task | None:
+        """The task that the job's file says; None where it cannot be read."""
+        with contextlib.suppress(ConfigError, KeyError):
+            return task_today(self._jobs[self.job or ""])
+        return None
+
+    @cached_property
+    def _only_newest(self) -> frozenset[str]:
+        """The jobs of which only the newest file of each path is shown."""
+        ruled = (name for name, job in self._jobs.items() if job.config.versions == "newest")
+        return frozenset(ruled if self.newest is None else ())
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows: by job and path as the parts are read through, in another order by the index."""
+        yield from islice(filter(self._is_shown, self._all()), self.limit)
+
+    def _all(self) -> Iterator[dict[str, Any]]:
         site = make_site(self.workspace)
-        if self.sort is not None:
-            wanted = pipeline.Filter(jobs=(self.job,) if self.job else (), states=self.states)
-            with pipeline.open_queue(site) as queue:
-                queue.refresh()
-                limit = None if self.only_current else self.limit
-                sorted_rows = map(self._marked, pipeline.rows_in_order(site, queue, wanted, self.sort, limit))
-                kept = (row for row in sorted_rows if not (self.only_current and row.get("other_settings")))
-                yield from islice(kept, self.limit)
+        if self.sort is None:
+            yield from pipeline.results(site, self.job, only_current_settings=self.only_current, today=self.today)
             return
-        rows = pipeline.results(site, self.job, only_current_settings=self.only_current, today=self.today)
-        yield from islice((row for row in rows if not self.states or row["state"] in self.states), self.limit)
+        wanted = pipeline.Filter(jobs=(self.job,) if self.job else (), states=self.states)
+        limit = None if self.only_current or self.newest or self._only_newest else self.limit
+        with pipeline.open_queue(site) as queue:
+            queue.refresh()
+            yield from map(self._marked, pipeline.rows_in_order(site, queue, wanted, self.sort, limit))
+
+    def _is_shown(self, row: dict[str, Any]) -> bool:
+        if (self.states and row["state"] not in self.states) or (self.only_current and row.get("other_settings")):
+            return False
+        return row.get("newer_file") is None or not (self.newest or row["job"] in self._only_newest)
 
     def _marked(self, row: dict[str, Any]) -> dict[str, Any]:
         """A row of the index, which marks rows of other settings than the newest, marked as `results` does."""
@@ -179,15 +217,16 @@ def _write(asked: Asked, out: Path, as_json: bool) -> None:
     def rows() -> Iterator[dict[str, Any]]:
         return (row for row in asked.rows() if row["state"] != "duplicate" or "duplicate" in asked.states)
 
+    unknown = f"; jobs/{asked.job}.yaml cannot be read, so its columns are those of the settings that made the rows"
     try:
-        count = pipeline.write_table(site, rows, out)
+        count = pipeline.write_table(site, rows, out, asked.task)
     except (pipeline.TableRefusedError, OSError) as error:
         told = f"cannot be written: {error.strerror}" if isinstance(error, OSError) else str(error)
         raise ConfigError(Problem(str(out), told)) from error
     if as_json:
         print_json({"file": out, "rows": count})
     else:
-        say(f"{counted(count, 'document')} of {asked.job} in {out}")
+        say(f"{counted(count, 'document')} of {asked.job} in {out}{'' if asked.task else unknown}")
 
 
 def _why_none(workspace: Workspace, job: str | None) -> str:
@@ -279,6 +318,8 @@ def _anew(row: dict[str, Any]) -> str:
 def _notes(row: dict[str, Any]) -> list[str]:
     """The notes on the document, and on an answer that needs one."""
     marked = [f"of other settings ({(row['job_digest'] or _UNKNOWN)[:8]})"] if row.get("other_settings") else []
+    if row.get("newer_file") is not None:
+        marked.append(f"a newer file has this path: entry {row['newer_file']:,}")
     reason = [row["reason"]] if row["state"] == "done" and row["reason"] else []
     decided = [decision_of(row)] if row.get("review") and row["state"] != "rejected" else []
     return [*decided, *marked, *(row["notes"] or ()), *reason]

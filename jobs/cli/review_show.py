@@ -62,6 +62,8 @@ def _print(row: dict[str, Any], item: pipeline.Item, original: str | None) -> No
     for note in row["notes"] or ():
         say(f"note       {one_line(note)}")
     say(f"original   {original or 'is not in archive/ any more'}")
+    if item.newer_file is not None:
+        say(f"newer      a newer file has this path: entry {item.newer_file:,}")
     if item.other_settings:
         say(f"settings   others than those of the job's newest row ({row['job_digest'][:8]})")
     if item.replaced_by is not None:

@@ -15,7 +15,7 @@ import typer
 import audit
 import pipeline
 from jobs.cli.cluster_options import ClusterOption
-from jobs.cli.describe import pace_of
+from jobs.cli.describe import of_names, pace_of
 from jobs.cli.options import JobsArgument, JsonOption, WaitOption, WorkspaceOption
 from jobs.cli.output import counted, print_json, print_table, say, say_list
 from jobs.cluster.asked import cluster_of
@@ -262,7 +262,7 @@ def _told(report: pipeline.RunReport) -> dict[str, Any]:
     lists = {
         name: [dict(zip(keys, item, strict=True)) for item in getattr(report, name)] for name, keys in _LISTS.items()
     }
-    return {**plain, "seen": report.seen, **lists}
+    return {**plain, "seen": report.seen, "held_open": report.held_open, **lists}
 
 
 _LISTS = {
@@ -342,7 +342,9 @@ def _print_ignored(report: pipeline.RunReport) -> None:
         say(f"  before   {counted(report.known, 'document')} done in an earlier run")
     never = report.counts["ignored"] - report.known
     if never:
-        say(f"  left     {counted(never, 'document')}:" if report.rerun else f"  ignored  {counted(never, 'file')}:")
+        kinds = f": {of_names(report.names)}" if report.names else ""
+        left = f"  left     {counted(never, 'document')}"
+        say((left if report.rerun else f"  ignored  {counted(never, 'file')}{kinds}") + ":")
         say_list([f"{path}: {reason}" for path, reason in report.ignored], never)
 
 
@@ -358,6 +360,8 @@ def _print_pending(report: pipeline.RunReport) -> None:
         be = "is" if pending == 1 else "are"
         again = "give the same command again" if report.rerun else "run again"
         say(f"  pending  {counted(pending, 'document')} {be} still to be done: {again}")
+        if report.held_open:
+            say(f"           of them {counted(len(report.held_open), 'file')} held open by a writer")
         say_list([f"{path}: {reason}" for path, reason in report.pending], pending)
 
 

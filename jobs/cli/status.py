@@ -22,6 +22,7 @@ from jobs.nights.ahead import look_ahead
 from jobs.nights.beside import Beside
 from jobs.nights.calls.needs import Need, needs
 from jobs.plan import check_places, load_and_plan, make_site, refusal_of
+from jobs.progress import inside_in_words
 from jobs.visible import moment, one_line
 from jobs.workspace import Workspace, open_workspace
 
@@ -171,9 +172,11 @@ def _job(path: Path, loaded: tuple[LoadedJob, pipeline.RunPlan] | ConfigError | 
         "ready": len(scan.ready),
         "forecast": None if refused else _forecast(job, plan, scan, log),
         "settling": len(scan.settling),
+        "held_open": list(scan.held_open[:LISTED]),
         "held": len(scan.held),
         "pending_files": [{"path": path, "reason": reason} for path, reason in scan.pending[:LISTED]],
         "ignored": len(scan.ignored),
+        "ignored_names": dict(scan.names),
         "ignored_files": [{"path": path, "reason": reason} for path, reason in scan.ignored[:LISTED]],
         **history,
     }
@@ -192,7 +195,8 @@ def _forecast(job: LoadedJob, plan: pipeline.RunPlan, scan: pipeline.Scan, log: 
         "seconds": round(ahead.outlook.seconds, 1),
     }
     tonight = {"documents_tonight": round(ahead.outlook.tonight), "all_tonight": ahead.all_tonight}
-    return {**told, **tonight, "until": ahead.until, "done_at": ahead.done_at}
+    by = {"by_job": known[1].of_job if known else None}
+    return {**told, **tonight, **by, "until": ahead.until, "done_at": ahead.done_at}
 
 
 def _state(job: str, scan: pipeline.Scan, refused: str | None, on_its_way: pipeline.Running | None) -> str:
@@ -258,7 +262,7 @@ def _print(told: dict[str, Any]) -> None:
                 say(f"  pending  {first_few(files, job['settling'] + job['held'])}")
             if job["ignored"]:
                 files = [(each["path"], each["reason"]) for each in job["ignored_files"]]
-                say(f"  ignored  {first_few(files, job['ignored'])}")
+                say(f"  ignored  {first_few(files, job['ignored'], job['ignored_names'])}")
         _print_history(job)
     for file in told["other_files"]:
         say(f"\n{file} is no job: job files end in .yaml")
@@ -270,6 +274,7 @@ def _print(told: dict[str, Any]) -> None:
 def _foreseen(told: dict[str, Any]) -> str:
     """Say when the documents that wait will be done, and how many by the end of the window."""
     done = f"all done about {moment(told['done_at'])}" if told["done_at"] else "what waits is never all done"
+    done += f", by the pace of its model in job {told['by_job']}" if told["by_job"] else ""
     if told["all_tonight"] or told["until"] is None:
         return done
     return (
@@ -315,6 +320,8 @@ def _far(running: dict[str, Any] | None) -> str:
     if running["total"] is not None:
         done = f": {counts_line(running['counts'])}" if running["done"] else ""
         far = f"{running['done']:,} of {counted(running['total'], 'document')}{done}"
+    if running["inside"]:
+        far += f"; {inside_in_words(running['inside'])}"
     if running["seconds_left"]:
         far += f"; {_pace(running['rate'])}, about {duration(running['seconds_left'])} left"
     return f": {running['job']} since {moment(running['since'])}, {far}"
@@ -327,7 +334,9 @@ def _pace(rate: float) -> str:
 
 
 def _waiting(job: dict[str, Any]) -> str:
-    settling = f", {job['settling']:,} still changing" if job["settling"] else ""
+    held_open = len(job["held_open"])
+    settling = f", {job['settling'] - held_open:,} still changing" if job["settling"] > held_open else ""
+    settling += f", {held_open:,} held open by a writer" if held_open else ""
     refused = "; none is taken while the job is refused" if job["refused"] and job["ready"] else ""
     return f"{counted(job['ready'], 'file')} in {job['input']}{settling}{refused}"
 

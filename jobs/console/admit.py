@@ -8,13 +8,17 @@ from typing import Final
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
+from starlette.responses import Response
 
+from jobs.console.access.people import Person
 from jobs.console.access.sessions import Session, Spent
 from jobs.console.house import House, Proxy, Visit
 from jobs.console.refused import RefusedError
 from jobs.console.rights import ALLOWS, Right, roles_with
 
 COOKIE: Final = "cloister_session"
+KNOWN: Final = "cloister_known"
+_KNOWN_SECONDS: Final = 400 * 24 * 3600
 TOKEN: Final = "token"
 _MOST_FIELDS: Final = 1000
 _UNSEEN: Final = frozenset({"/live.json"})
@@ -81,6 +85,32 @@ def _by_proxy(house: House, proxy: Proxy, request: Request, session: Session | N
         return Visit(house, request, person, session, form)
     begun, session = house.sessions.begin(person.name, "")
     return Visit(house, request, person, session, form, begun)
+
+
+def give_session(house: House, answer: Response, token: str) -> None:
+    """Give a browser the token of its session."""
+    answer.set_cookie(COOKIE, token, path="/", secure=house.secure, httponly=True, samesite="strict")
+
+
+def take_session(house: House, answer: Response) -> None:
+    """Have a browser forget the token of its session."""
+    answer.delete_cookie(COOKIE, path="/", secure=house.secure, httponly=True, samesite="strict")
+
+
+def make_known(house: House, answer: Response, person: Person) -> None:
+    """Give a browser by which somebody came in a sign of that, which nobody without their hashed passphrase can make:
+    what others try in their name is not held against it."""
+    answer.set_cookie(
+        KNOWN, person.known_by(), _KNOWN_SECONDS, path="/sign-in", secure=house.secure, httponly=True, samesite="strict"
+    )
+
+
+def source_of(request: Request, person: Person | None) -> str:
+    """Where an attempt to sign in as somebody comes from: a browser by which they came in before, or an address."""
+    known = request.cookies.get(KNOWN, "")
+    if person is not None and person.is_known(known):
+        return known
+    return request.client.host if request.client else "socket"
 
 
 def _form(body: bytes) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from typing import Final
 
 import anyio
@@ -16,7 +17,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from jobs.console.access.people import PeopleError
-from jobs.console.admit import COOKIE, NotSignedInError, admit
+from jobs.console.admit import NotSignedInError, admit, give_session
 from jobs.console.attempt import OPERATORS, told_of
 from jobs.console.guard import Guard
 from jobs.console.house import House, Visit
@@ -51,7 +52,7 @@ def _answer(house: House, page: Page, request: Request, body: bytes) -> Response
     """The answer of a page, or the sentence that says why there is none."""
     visit = Visit(house, request)
     try:
-        visit = admit(house, request, page.right, body)
+        visit = replace(admit(house, request, page.right, body), asks=page.asks)
         answer = page.answer(visit)
     except NotSignedInError as refused:
         _note(visit, refused)
@@ -62,7 +63,7 @@ def _answer(house: House, page: Page, request: Request, body: bytes) -> Response
     except Exception as error:  # the one boundary: a page that fails is a sentence, and the console goes on
         return _failed(visit, error)
     if visit.new_session:
-        answer.set_cookie(COOKIE, visit.new_session, path="/", httponly=True, samesite="strict")
+        give_session(house, answer, visit.new_session)
     return answer
 
 

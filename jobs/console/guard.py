@@ -106,7 +106,7 @@ async def _read_body(headers: Headers, receive: Receive, seconds: float) -> byte
     if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise RefusedError(415, f"A form is sent as {_FORM}.")
     length = headers.get("content-length", "0")
-    if not length.isdecimal() or int(length) > MOST_BODY_BYTES:
+    if not length.isdecimal() or len(length) > 15 or int(length) > MOST_BODY_BYTES:
         raise _too_long()
     try:
         async with asyncio.timeout(seconds):

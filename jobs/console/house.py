@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
 import pipeline
 from jobs.console.access.attempts import Attempts
 from jobs.console.access.patience import Patience
 from jobs.console.access.people import People, Person
+from jobs.console.access.seal import Seal
 from jobs.console.access.sessions import Session, Sessions
 from jobs.console.indexes import Indexes
 from jobs.console.now import Present
@@ -45,6 +47,8 @@ class House:
     hosts: frozenset[str]  # names by which browsers may call it, with their port where it is not the usual one
     proxy: Proxy | None = None
     proxied: Mapping[str, Person] = field(default_factory=dict)  # name in the proxy's header -> the person
+    seal: Seal = field(default_factory=Seal)
+    secure: bool = False  # browsers reach it by https alone, and send its cookies by nothing else
 
     @cached_property
     def drawer(self) -> pipeline.Drawer:
@@ -63,7 +67,7 @@ class House:
 @dataclass(frozen=True)
 class Visit:
     """One request of somebody who may make it, as pages get it. `form` holds what a form sent, without its token;
-    `new_session` is the token of a session that begins with this request."""
+    `new_session` is the token of a session that begins with this request; `asks`: what the page reads of an address."""
 
     house: House
     request: Request
@@ -71,6 +75,7 @@ class Visit:
     session: Session | None = None
     form: Mapping[str, str] = field(default_factory=dict)
     new_session: str | None = None
+    asks: tuple[str, ...] = ()
 
     @property
     def site(self) -> pipeline.Site:
@@ -78,9 +83,9 @@ class Visit:
         return self.house.site
 
     @property
-    def query(self) -> Mapping[str, str]:
-        """Return what stands behind the question mark of the address; of several values of one name the last."""
-        return self.request.query_params
+    def query(self) -> QueryParams:
+        """Return what stands behind the question mark of the address, of the names that the page declares."""
+        return QueryParams([pair for pair in self.request.query_params.multi_items() if pair[0] in self.asks])
 
     @property
     def path(self) -> Mapping[str, str | int]:

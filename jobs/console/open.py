@@ -66,6 +66,7 @@ def make_house(workspace: Workspace, people: People, listener: socket) -> House:
         hosts=frozenset(_hosts(listener, said.hosts)),
         proxy=Proxy(said.proxy.header, said.proxy.address) if said.proxy else None,
         proxied=proxied if said.proxy else {},
+        secure=said.address().startswith("https:"),
     )
 
 

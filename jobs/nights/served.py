@@ -46,6 +46,13 @@ class Served:
         """Whether files start it."""
         return self.job.config.schedule is None and self.job.config.after is None
 
+    def take_handled(self, before: frozenset[pipeline.Candidate], report: pipeline.RunReport) -> None:
+        """A run has ended, `before` which these files lay there. One that a writer opened meanwhile was not taken, and
+        may lie there as it did when it is closed."""
+        left = set(report.held_open)
+        taken = frozenset(each for each in before if each.name not in left)
+        self.handled, self.waits_for = None if report.ended_early else taken, ""
+
 
 def check_now(workspace: Workspace, site: pipeline.Site, job: LoadedJob, known: pipeline.Admissions) -> None:
     """Raise what would keep the job from running tonight: ConfigError or ModelRefusedError."""

@@ -324,7 +324,7 @@ class Service:
             self._requests.refused(name, error)
             self._calling.refused(name, served.job.config, error)
         else:
-            served.handled, served.waits_for = None if report.ended_early else before, ""
+            served.take_handled(before, report)
             self.totals.setdefault(report.job, Counter()).update({"runs": 1, **report.counts})
             tell_report(self.log, report)
             self._end(served, start, plan, report)

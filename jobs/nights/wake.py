@@ -14,14 +14,13 @@ from pathlib import Path
 
 import watchfiles
 
-import audit
+import pipeline
 
 _STEP = 100  # milliseconds: how soon word comes, and how soon a watch ends; of many folders, later
 _MANY = 5  # folders, from which on each wakes its thread less often, so that an idle service stays idle
 _LONGEST_STEP = 2000
 _PAUSE = 1.0  # seconds before a watch that broke is set up again
 _GATHER = 500  # milliseconds: at most so long changes that follow each other are one word
-_SILENT = frozenset({"autofs", "prl_fs", "vboxsf", "virtiofs"})  # folders of another machine, though not over a network
 
 
 class _Watch:
@@ -36,7 +35,7 @@ class _Watch:
         self.thread.start()
 
     def _follow(self) -> None:
-        if kind := _silent(self.folder):
+        if kind := pipeline.shared_with(self.folder):
             self.trouble = f"{kind} does not tell what other machines write"
             return
         while not self.ended.is_set():
@@ -137,8 +136,3 @@ def identity_of(folder: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
-
-
-def _silent(folder: Path) -> str | None:
-    kind = audit.file_system_of(folder)
-    return kind if kind in _SILENT or kind.startswith("fuse") or audit.is_network(kind) else None

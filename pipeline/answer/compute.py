@@ -1,9 +1,10 @@
 """Batches across documents: the spans of many documents go through the model together, the order stays."""
 
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from itertools import chain
+from dataclasses import asdict, dataclass, field
+from itertools import accumulate, chain, pairwise
 from typing import Any, Final, Protocol, TypeVar, cast
 
 import numpy as np
@@ -12,6 +13,7 @@ from pipeline.document import Hidden
 from pipeline.errors import DocumentError
 from pipeline.inbox.rows import Row, Work, failed_row, input_columns
 from pipeline.parse import KINDS
+from pipeline.plan import UNBOUND, Bounds
 from pipeline.states import State
 from pipeline.tasks import Answer, Embedder, EmbeddingTask, Headed, HeadedTask
 from pipeline.tasks.embedding.passages import budget
@@ -50,6 +52,7 @@ class Embedding:
     model: Embedder | Headed
     compute: Compute | None = None
     timer: Callable[[], float] = time.perf_counter
+    bounds: Bounds = UNBOUND
 
     def __call__(
         self, items: Iterable[T], pulse: Pulse, *, review_hidden: bool = False
@@ -57,8 +60,12 @@ class Embedding:
         """The items in order, in groups, as they are ready: each document with its row, anything else with None."""
         batch, characters = list[T](), 0
         for item in items:
+            size = len(item.parsed.text) if isinstance(item, Work) else 0
+            if batch and size >= BATCH_CHARACTERS:  # those before it do not wait for it
+                yield self._answered(batch, pulse, review_hidden)
+                batch, characters = [], 0
             batch.append(item)
-            characters += len(item.parsed.text) if isinstance(item, Work) else 0
+            characters += size
             if characters >= BATCH_CHARACTERS or len(batch) >= BATCH_DOCUMENTS:
                 yield self._answered(batch, pulse, review_hidden)
                 batch, characters = [], 0
@@ -67,8 +74,8 @@ class Embedding:
 
     def _answered(self, batch: Sequence[T], pulse: Pulse, review_hidden: bool) -> list[tuple[T, Row | None]]:
         works = [item for item in batch if isinstance(item, Work)]
-        more: Any = {"review_hidden": review_hidden, "compute": self.compute, "timer": self.timer}
-        rows = iter(answer_all(works, self.task, self.model, pulse, **more))
+        by: Any = {"compute": self.compute, "timer": self.timer, "bounds": self.bounds}
+        rows = iter(answer_all(works, self.task, self.model, pulse, review_hidden=review_hidden, **by))
         return [(item, next(rows) if isinstance(item, Work) else None) for item in batch]
 
 
@@ -81,21 +88,25 @@ def answer_all(
     review_hidden: bool = False,
     compute: Compute | None = None,
     timer: Callable[[], float] = time.perf_counter,
+    bounds: Bounds = UNBOUND,
 ) -> list[Row]:
     """One row a document, in order; each document's share of the time goes by its characters.
 
     `review_hidden`: a document in which text is hidden is for a person to look at, whatever the answer. `compute`: what
-    is computed of the spans; without it, vectors. `timer` says how long it took.
+    is computed of the spans; without it, vectors. `timer` says how long it took. A document beyond `bounds` fails, and
+    no other: by its tokens before anything of it is computed, by its seconds as soon as it has had them.
     """
     begun = timer()
     spans = [task.spans(work.parsed) for work in works]
     texts = [work.parsed.text[s.start : s.end] for work, its in zip(works, spans, strict=True) for s in its]
     tokens = model.count_tokens(texts)
-    found = _computed(texts, tokens, compute or cast(Embedder, model).embed, pulse)
+    spending = _Spending(bounds, tokens, [*accumulate(map(len, spans))], timer)
+    found = _computed(texts, tokens, compute or cast(Embedder, model).embed, pulse, spending)
     rows, first = [], 0
-    for work, its in zip(works, spans, strict=True):
+    for number, (work, its) in enumerate(zip(works, spans, strict=True)):
         last = first + len(its)
         try:
+            spending.check(number)
             answer = task.answer(work.parsed, its, found[first:last])
             chunks = plan(work.parsed, its, tokens[first:last], budget(model))
             rows.append(answered_row(work, chunks, answer, review_hidden=review_hidden))
@@ -108,22 +119,66 @@ def answer_all(
     return rows
 
 
-def _computed(texts: Sequence[str], tokens: Sequence[int], compute: Compute, pulse: Pulse) -> Any:
+@dataclass
+class _Spending:
+    """The documents of a batch as they have the model; the texts of each, which have `tokens`, end before `ends`."""
+
+    bounds: Bounds
+    tokens: Sequence[int]
+    ends: Sequence[int]
+    timer: Callable[[], float]
+    seconds: list[float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.seconds = [0.0] * len(self.ends)
+        self._sums = [sum(self.tokens[first:last]) for first, last in pairwise([0, *self.ends])]
+
+    def check(self, document: int) -> None:
+        """Raise DocumentError for a document beyond the bounds."""
+        self.bounds.check(self._sums[document], self.seconds[document])
+
+    def next(self, text: int) -> int:
+        """The first text from this one on whose document is within the bounds."""
+        while text < len(self.tokens) and self._is_over(document := bisect_right(self.ends, text)):
+            text = self.ends[document]
+        return text
+
+    def take(self, first: int, last: int, seconds: float) -> None:
+        """Take in how long these texts took, to each its share by its tokens."""
+        whole = sum(self.tokens[first:last])
+        for text in range(first, last):
+            self.seconds[bisect_right(self.ends, text)] += seconds * self.tokens[text] / max(whole, 1)
+
+    def _is_over(self, document: int) -> bool:
+        return self._sums[document] > self.bounds.tokens or self.seconds[document] > self.bounds.seconds
+
+
+def _computed(texts: Sequence[str], tokens: Sequence[int], compute: Compute, pulse: Pulse, spending: _Spending) -> Any:
     """Compute a result for each text, in slices between which the pulse is heard: a long document may take minutes.
-    Returns vectors as float32 [n, dim], other results as a list."""
+    Returns vectors as float32 [n, dim], other results as a list; of documents beyond their bounds they are nothing."""
     slices: list[Sequence[Any]] = []
     first, done, total, most = 0, 0, sum(tokens), _FIRST_TOKENS
     while first < len(texts) or not slices:
-        last, size = first, 0
-        while last < len(texts) and size < most:
+        if (last := spending.next(first)) > first:
+            slices.append(_nothing(slices[-1] if slices else compute(()), last - first))
+            first, done = last, done + sum(tokens[first:last])
+            continue
+        size = 0
+        while last < len(texts) and size < most and spending.next(last) == last:
             size += tokens[last]
             last += 1
         pulse(done, total)
-        begun = time.perf_counter()
+        begun = spending.timer()
         slices.append(compute(texts[first:last]))
-        most = _next_size(size, time.perf_counter() - begun)
+        spending.take(first, last, took := spending.timer() - begun)
+        most = _next_size(size, took)
         first, done = last, done + size
     return np.concatenate(slices) if isinstance(slices[0], np.ndarray) else list(chain.from_iterable(slices))
+
+
+def _nothing(like: Any, number: int) -> Any:
+    """In the place of so many results of this kind."""
+    return np.zeros((number, *like.shape[1:]), like.dtype) if isinstance(like, np.ndarray) else [None] * number
 
 
 def _next_size(size: int, seconds: float) -> int:

@@ -17,6 +17,7 @@ from pipeline.answer.compute import Pulse, answered_row
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError
 from pipeline.inbox.rows import Row, Work, failed_row
+from pipeline.plan import UNBOUND, Bounds
 from pipeline.tasks import Answer, Answerer, Dialogue, Window, WritingTask
 from pipeline.text.chunk import Chunk
 
@@ -50,6 +51,7 @@ class Conversing:
     task: WritingTask
     model: Answerer
     timer: Callable[[], float] = time.perf_counter
+    bounds: Bounds = UNBOUND
 
     def __call__(
         self, items: Iterable[T], pulse: Pulse, *, review_hidden: bool = False
@@ -82,6 +84,7 @@ class _Talking(Generic[T]):
             for number, completion in self.by.model.generate(self._requests(), progress=self._progress):
                 self._share_time()
                 self._hear(*self.taken[number], completion)
+                self._end_those_that_take_too_long()
                 if over := self._over():
                     yield over
                     self.looked = self.by.timer()  # what the caller did with them is no document's time
@@ -110,11 +113,34 @@ class _Talking(Generic[T]):
         self.talks.append(talk)
         self.characters += talk.characters
         if isinstance(item, Work):
+            try:
+                self._check_tokens(item.parsed.text)
+            except DocumentError as error:
+                talk.row = failed_row(item.arrival, item.parsed, error.failure, error.reason)
+                return True
             talk.dialogue = self.by.task.dialogue(item.parsed)
             self._go_on(talk, item, None)
         return True
 
+    def _check_tokens(self, text: str) -> None:
+        """Raise DocumentError where there are too many; they are counted where a byte for each would be too many."""
+        if 4 * len(text) > self.by.bounds.tokens:
+            self.by.bounds.check(self.by.model.count_tokens([text])[0])
+
+    def _end_those_that_take_too_long(self) -> None:
+        """What they still wait to ask is not asked, and what they hear is for nobody any more."""
+        for talk in self.talks:
+            try:
+                self.by.bounds.check(0, talk.seconds if talk.dialogue else 0.0)
+            except DocumentError as error:
+                assert isinstance(talk.item, Work)
+                row = failed_row(talk.item.arrival, talk.item.parsed, error.failure, error.reason)
+                talk.row, talk.dialogue = row | {"tokens": talk.tokens}, None
+                self.waiting = deque(each for each in self.waiting if each[0] is not talk)
+
     def _hear(self, talk: _Talk[T], index: int, completion: engine.Completion) -> None:
+        if not talk.dialogue:
+            return
         talk.completions[index] = completion
         talk.tokens += completion.prompt_tokens + completion.ids.size
         if isinstance(talk.item, Work) and len(talk.completions) == len(talk.requests):
@@ -159,7 +185,7 @@ class _Talking(Generic[T]):
         self.looked = now
 
     def _progress(self, counters: Any) -> None:
-        self.pulse(0, 0)
+        self.pulse(self.talks[0].tokens if self.talks else 0, 0)
 
 
 class _OverError(Exception):

@@ -181,7 +181,7 @@ def answerer(plan: RunPlan, model: Loaded) -> Embedding | Conversing:
         _check_context(model, writing)
         _check_room(model, writing)
         told = plan.task.on_prior(model, writing, load_head(head)) if head else plan.task.on_writing(model, writing)
-        return Conversing(told, model)
+        return Conversing(told, model, bounds=plan.site.bounds)
     except (TaskRefusedError, engine.EngineError) as error:  # such as a chat template that refuses our conversations
         raise ModelRefusedError(f"model {plan.model.name}: {error}") from error
 
@@ -189,12 +189,12 @@ def answerer(plan: RunPlan, model: Loaded) -> Embedding | Conversing:
 def _on_encoder(plan: RunPlan, model: engine.Model) -> Embedding:
     if model.head != EMBEDDING:
         own = plan.task.on_own_head(model)
-        return Embedding(own, model, own.read)
+        return Embedding(own, model, own.read, bounds=plan.site.bounds)
     head, reader = plan.model.head, reading_documents(model)
     if head:
-        return Embedding(plan.task.on_head(reader, load_head(head)), reader)
+        return Embedding(plan.task.on_head(reader, load_head(head)), reader, bounds=plan.site.bounds)
     with kept_vectors(plan, model, "task") as kept:
-        return Embedding(plan.task.on_embedding(reading_documents(kept)), reader)
+        return Embedding(plan.task.on_embedding(reading_documents(kept)), reader, bounds=plan.site.bounds)
 
 
 def _check_context(model: Writer, writing: Writing) -> None:

@@ -13,7 +13,9 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
+from time import monotonic
 from typing import Any, Final
 
 import numpy as np
@@ -27,7 +29,8 @@ from pipeline.tasks.embedding.prompted import WithPrompts
 
 Vectors = NDArray[np.float32]
 WORTH: Final = 64  # texts: fewer are embedded in no time
-MOST: Final = 100_000  # texts whose vectors are kept: 150 MB
+MOST: Final = 100_000  # texts whose vectors are kept, the first of them: 150 MB
+SECONDS: Final = 20.0  # of work that may be lost when somebody stops it
 _MAGIC: Final = b"cloister vectors 1\n"
 _DIGEST: Final = hashlib.sha256().digest_size
 
@@ -40,6 +43,7 @@ class KeptVectors:
         self._model, self._path, self._facts, self._secret = model, path, facts, secret
         self._kept = _read(path, facts, secret) if secret else {}
         self._used: dict[bytes, Vectors] = {}
+        self._saved = monotonic()
 
     @property
     def context(self) -> int:
@@ -69,23 +73,38 @@ class KeptVectors:
         missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in self._used}
         if missing:
             self._used |= dict(zip(missing, self._model.embed(list(missing.values())), strict=True))
+            if monotonic() - self._saved >= SECONDS:
+                self.save_so_far()
         return np.stack([self._used[digest] for digest in digests])
 
     def save(self) -> None:
-        """Keep the vectors that were asked for, and no others, if there are neither too few nor too many; a disk that
-        is full, or may not be written, costs time only."""
-        if self._secret and self._used.keys() != self._kept.keys() and WORTH <= len(self._used) <= MOST:
-            with suppress(OSError):
-                _write(self._path, self._facts, self._used, self._secret)
+        """Keep the vectors that were asked for, and no others."""
+        self._save(self._used)
         self._kept, self._used = {}, {}
+
+    def save_so_far(self) -> None:
+        """Keep these and those of before, for who goes on where somebody stopped this."""
+        self._save(self._used | self._kept)
+        self._saved = monotonic()
+
+    def _save(self, vectors: Mapping[bytes, Vectors]) -> None:
+        """Write the first of these vectors, if they are not too few; a disk that is full, or may not be written, costs
+        time only."""
+        if self._secret and vectors.keys() != self._kept.keys() and len(vectors) >= WORTH:
+            with suppress(OSError):
+                _write(self._path, self._facts, dict(islice(vectors.items(), MOST)), self._secret)
 
 
 @contextmanager
 def kept_vectors(plan: RunPlan, model: engine.Model, what: str) -> Iterator[KeptVectors]:
-    """The model with the vectors of the job's `what`, which are kept where this ends without an error."""
+    """The model with the vectors of the job's `what`, which are kept, also those of work that is stopped."""
     facts = {"model_sha256": model.sha256, "numerics": engine.NUMERICS, "widen": plan.model.widen}
     kept = KeptVectors(model, vectors_of(plan.site) / f"{plan.job}.{what}", facts, _secret(plan.site))
-    yield kept
+    try:
+        yield kept
+    except BaseException:
+        kept.save_so_far()
+        raise
     kept.save()
 
 

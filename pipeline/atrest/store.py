@@ -59,6 +59,10 @@ class Store:
             return [self._unwrapped(path, name, line) for line in lines]
         raise DamagedError(path, "the file of its key is empty")
 
+    def has(self, name: str) -> bool:
+        """Whether there are keys of this name, whatever is in their file. OSError."""
+        return os.path.lexists(self.folder / name)
+
     def add(self, name: str) -> bytes:
         """Make another key of this name, behind those that there are. NoKeyError, DamagedError, OSError."""
         path, key = self.folder / name, new_key()

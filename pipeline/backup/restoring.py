@@ -25,6 +25,8 @@ from pipeline.backup.manifest import (
 from pipeline.backup.tree import KEYS, STATE
 from pipeline.plan import Site
 from pipeline.proof.verify import Verification, verify
+from pipeline.records.journal import Recorded, record
+from pipeline.records.types import WorkspaceRestored
 from pipeline.version import check_version
 
 _SITE = "site.yaml"
@@ -33,13 +35,15 @@ _SITE = "site.yaml"
 @dataclass(frozen=True)
 class Restored:
     """A workspace that was restored from the backup in `backup`, with how many files, and with keys or without; what
-    its verification says, and how it differs from the checkpoint that was kept elsewhere (None: it extends it)."""
+    its verification says, whether its log has the entry of it, and how it differs from the checkpoint that was kept
+    elsewhere (None: it extends it)."""
 
     backup: Path
     about: About
     files: int
     keys: bool
     verification: Verification
+    recorded: Recorded
     differs: str | None = None
 
 
@@ -47,7 +51,7 @@ def restore(
     source: Path, target: Path, open_site: Callable[[Path], Site], *, against: bytes | None = None, tell: Tell
 ) -> Restored:
     """Make a workspace in `target`, which is not there or is empty, of the backup `source`, or of the newest one in
-    that folder; then verify it, also against a checkpoint that was kept elsewhere.
+    that folder; then verify it, also against a checkpoint that was kept elsewhere, and record that in its log.
 
     BackupRefusedError, WorkspaceRefusedError, OSError: then nothing is left in `target`.
     """
@@ -69,7 +73,12 @@ def restore(
     site = open_site(target)
     found = verify(site, lambda done, total: tell("verifying", done, total))
     files = sum(each.sha256 is not None for each in saved)
-    return Restored(backup, about, files, keys, found, _differs(site, against) if against else None)
+    differs = _differs(site, against) if against else None
+    wrong = len(found.integrity) + len(found.altered) + len(found.added)
+    said = WorkspaceRestored(
+        backup=backup.name, made=about.made, size=about.size, root=about.root, files=files, keys=keys, wrong=wrong
+    )
+    return Restored(backup, about, files, keys, found, record(site, said), differs)
 
 
 def _differs(site: Site, against: bytes) -> str | None:

@@ -27,7 +27,6 @@ class Filling:
         self._days: dict[str, tuple[int, int, int]] = {}
         self._runs: dict[str, RunTold] = {}
         self._settings: dict[str, int] = {}
-        self._private: set[str] = set()
 
     def take(self, n: int, entry: Said) -> None:
         """Take in the next entry, as the log has it."""
@@ -42,8 +41,6 @@ class Filling:
             self._tally[said["model_sha256"], run, minute, said["state"]] += 1
         elif kind not in _NOT_TOLD:
             self._happenings.append((n, kind, time, run, said.get("job") or "", said["user"]))
-        if "private" in said:
-            self._private.add(said.get("job") or "")
         if kind == "settings":
             self._settings.setdefault(said["job_digest"], n)
         if run and (kind in _BEGINS or kind.startswith("run.") or is_row):
@@ -63,7 +60,6 @@ class Filling:
         )
         runs = [(each.run, each.job, each.first, json.dumps(asdict(each))) for each in self._runs.values()]
         self._db.executemany("INSERT OR REPLACE INTO run VALUES (?, ?, ?, ?)", runs)
-        self._db.executemany("INSERT OR IGNORE INTO private VALUES (?)", [(job,) for job in self._private])
         self._db.executemany("INSERT OR IGNORE INTO settings VALUES (?, ?)", self._settings.items())
 
     def _run(self, run: str, n: int, said: Said) -> RunTold:

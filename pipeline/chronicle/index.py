@@ -71,10 +71,6 @@ class Chronicle(LogIndex):
             return run_from_text(text)
         raise LookupError(f"the log knows no run {run!r}")
 
-    def private_jobs(self) -> set[str]:
-        """The jobs of which any entry was ever private."""
-        return {job for (job,) in self._db.execute("SELECT job FROM private")}
-
     def settings_at(self, digest: str) -> int | None:
         """The first entry that keeps the settings of this digest; None if the log does not have them."""
         row = self._db.execute("SELECT first FROM settings WHERE digest = ?", (digest,)).fetchone()

@@ -58,6 +58,7 @@ from pipeline.records.types import (
     StartSet,
     Verified,
     VersionChanged,
+    WorkspaceRestored,
 )
 
 
@@ -166,6 +167,10 @@ def _of_log(entry: Record) -> str | None:
         case BackedUp():
             keys, bad = " with its keys" if entry.keys else "", "" if entry.right else "; the copy is not right"
             return f"The workspace was backed up{keys}: {_number(entry.files, 'file')}{bad}."
+        case WorkspaceRestored():
+            found = f"; {_number(entry.wrong, 'thing')} wrong" if entry.wrong else ""
+            of = f"the backup {entry.backup}, of {_number(entry.size, 'entry')}"
+            return f"The workspace was restored from {of}: {_number(entry.files, 'file')}{found}."
         case RowsReplayed():
             told = f"{len(entry.different):,} came out differently" if entry.different else "none came out differently"
             return f"{_number(entry.rows, 'row')} were computed again: {told}."

@@ -19,7 +19,6 @@ _SCHEMA: Final = (
     "PRIMARY KEY (model, run, minute, state)) WITHOUT ROWID",
     "CREATE INDEX by_minute ON tally (minute)",
     "CREATE INDEX by_run ON tally (run)",
-    "CREATE TABLE private (job TEXT PRIMARY KEY) WITHOUT ROWID",
     "CREATE TABLE settings (digest TEXT PRIMARY KEY, first INTEGER) WITHOUT ROWID",
 )
-FILE: Final = IndexFile("chronicle.sqlite", 1, _SCHEMA)
+FILE: Final = IndexFile("chronicle.sqlite", 2, _SCHEMA)

@@ -10,13 +10,13 @@ from distributed import rpc
 
 from pipeline.cluster.errors import BadWorkerError, WorkerLostError, WorkerRefusedError
 from pipeline.cluster.peers import Credential
-from pipeline.cluster.quiet import OURS, ROOM
+from pipeline.cluster.quiet import LIST, OURS, ROOM
 from pipeline.text.visible import visible
 
 CONNECT_SECONDS = 10.0
 """In which a connection is there, or none will be."""
-WORD, LIST = 1 << 20, 64 << 20
-"""Bytes of an answer in a few words, and of a list of all workers, at most."""
+WORD: Final = 1 << 20
+"""Bytes of an answer in a few words, at most."""
 _READS: Final = {f"{OURS}read", f"{OURS}read_many"}  # who does not answer to these in time and lives will not later
 _AT_ONCE: Final = 32  # documents in one message of read_many, at most
 _READ_BESIDE: Final = 8  # of them, for which a worker has as long as for one: it has others before that, too

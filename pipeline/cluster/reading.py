@@ -13,7 +13,7 @@ from pipeline.cluster.wire import parse_document, parse_unread
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.reading import Read, ReadHere, Scratch, Stop
-from pipeline.parse import Limits, Options, StoppedError
+from pipeline.parse import Far, Limits, Options, StoppedError, nowhere
 
 _LOST: Final = 3  # workers that may be lost with a document before it is read here
 _LOOK_SECONDS: Final = 1.0  # between two looks whether to stop, of each of those who wait
@@ -36,7 +36,9 @@ class ReadThere:
         """Whether pictures of text are read: on workers as here."""
         return self._here.ocr
 
-    def __call__(self, document: int, name: str, options: Options, scratch: Scratch, stop: Stop) -> Read:
+    def __call__(
+        self, document: int, name: str, options: Options, scratch: Scratch, stop: Stop, far: Far = nowhere
+    ) -> Read:
         """The document, read by the worker with the most room; by another one where that is lost."""
         small = os.fstat(document).st_size <= _SMALL
         for _ in range(_LOST):
@@ -54,7 +56,7 @@ class ReadThere:
                 self._crew.dismiss(member, error)
             finally:
                 self._give_back(member, 1 if small else LARGE)
-        return self._here(document, name, options, scratch, stop)
+        return self._here(document, name, options, scratch, stop, far)
 
     def close(self) -> None:
         """End what is being read."""

@@ -18,7 +18,7 @@ from pipeline.cluster.errors import BadWorkerError, ClusterError, WorkerLostErro
 from pipeline.cluster.hand import Hand
 from pipeline.cluster.peers import Credential
 from pipeline.cluster.place import Place
-from pipeline.cluster.quiet import keep_quiet, without_pickles, without_tasks
+from pipeline.cluster.quiet import LIST, keep_quiet, without_pickles, without_tasks
 
 _AGAIN_SECONDS: Final = 2.0
 _CLOSE_SECONDS: Final = 10.0
@@ -48,7 +48,7 @@ class _Worker(Worker):
 async def run_scheduler(host: str, port: int, credential: Credential, stop: asyncio.Event, ready: Told) -> None:
     """Be the scheduler until `stop` is set; `ready` is told its address. ClusterError where the port is taken."""
     keep_quiet()
-    without_pickles()
+    without_pickles(LIST)
     scheduler = _Scheduler(
         host=host, port=port, protocol="tls", security=credential.security, dashboard=False,
     )  # fmt: skip

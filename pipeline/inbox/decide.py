@@ -14,8 +14,10 @@ from pipeline.inbox.intake import Again, Archived, Arrival
 from pipeline.inbox.order import Ended, Inner, Node, Outcome, Room, Source
 from pipeline.inbox.rows import Work
 from pipeline.plan import RunPlan
-from pipeline.records.current import Last, RowKey, answers_of
+from pipeline.records.current import Last, RowKey, answers_of, newest_at
+from pipeline.records.entries import documents_at
 from pipeline.records.history import Held, History
+from pipeline.records.types import Document
 from pipeline.states import State
 
 _KNOWN = "processed before with these settings"
@@ -47,6 +49,11 @@ class Decisions:
             return Ended(arrival, State.IGNORED, _KNOWN)
         first = self.history.done.get(arrival.sha256 or "") if self.plan.input.duplicates == "skip" else None
         return None if first is None else _duplicate(arrival, first)
+
+    def earlier(self, arrival: Arrival) -> Document | None:
+        """The entry of what this job took last from the path of a document."""
+        number = newest_at(self.history.last, arrival.path)
+        return None if number is None else next(documents_at(self.plan.site, [number]), None)
 
     def decided(self, node: Node, outcome: Outcome) -> Work | Ended:
         """The document as it ends or is answered, now that everything before it is decided."""
@@ -97,6 +104,8 @@ class Decisions:
         item = outcome.item
         if isinstance(item, Ended):
             return item
+        if item.arrival.earlier:
+            item = replace(item, parsed=noted(item.parsed, item.arrival.earlier.note))
         if outcome.taken.documents:
             if reason := self._too_much(node, outcome.taken):
                 return Ended(item.arrival, State.FAILED, reason, Failure.BOMB)

@@ -1,25 +1,28 @@
 """One full scan of a job's input folder, in sorted order; every path gets exactly one state."""
 
+import contextlib
 import errno
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.inbox.batches import READY, Batches, Comparing
 from pipeline.inbox.manifest import MANIFEST
 from pipeline.inbox.sightings import Sightings
-from pipeline.paths.beneath import open_beneath
+from pipeline.paths.beneath import Walk, open_beneath
+from pipeline.paths.leavings import leaving, named_by_nobody
 from pipeline.paths.patterns import matcher, ranker
+from pipeline.paths.writers import HELD_OPEN, Writers
 from pipeline.plan import Input
 from pipeline.text.visible import shown
 
 _DEEPEST = 200  # folders below the input folder
 _PATH_MAX = 4096  # bytes, as Linux has it
-_PASSED_OVER = "a hidden or temporary name"
-_UNFINISHED = (".part", ".tmp", ".filepart", ".partial", ".crdownload")  # an upload or a download goes on
+_HIDDEN = "a hidden name"
 _FIRST = {MANIFEST: 0, READY: 1}  # of a folder's files: what they say holds for the others
 
 Reasons = tuple[tuple[str, str], ...]
@@ -27,7 +30,8 @@ Reasons = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, order=True, slots=True)
 class Candidate:
-    """A settled file: its path below the input folder as the system knows it, and what told that it was still."""
+    """A settled file: its path below the input folder as the system knows it, and what told that it was still.
+    `named`: a manifest says that its bytes are whole."""
 
     path: str
     size: int
@@ -35,17 +39,37 @@ class Candidate:
     inode: int
     ctime_ns: int = 0
     mode: int = 0
+    named: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its path as people read it."""
+        return shown(self.path)
 
 
 @dataclass(frozen=True)
 class Scan:
     """`ready` to be taken, in that order; `settling`: still being written; `held`: its batch is not complete;
-    `ignored`: never taken. All but the first say why. Every path stands in exactly one of them."""
+    `ignored`: never taken. All but the first say why. Every path stands in exactly one of them. `names`: how many are
+    ignored for a name that no person gives, by its pattern (paths/leavings.py). `unseen`: of how many of the ready ones
+    it cannot be told whether somebody has them open for writing."""
 
     ready: tuple[Candidate, ...]
     settling: Reasons
     held: Reasons
     ignored: Reasons
+    names: Mapping[str, int] = field(default_factory=dict)
+    unseen: int = 0
+
+    @property
+    def held_open(self) -> tuple[str, ...]:
+        """The settling files that somebody has open for writing: that they are still says nothing."""
+        return tuple(path for path, reason in self.settling if reason == HELD_OPEN)
+
+    @property
+    def changing(self) -> int:
+        """How many files are to be taken when they have been still for a while."""
+        return len(self.settling) - len(self.held_open)
 
     @property
     def pending(self) -> Reasons:
@@ -65,8 +89,9 @@ def scan(
     sightings.begin(comparing is not None)
     batches = Batches(source.folder, sightings, comparing)
     sorting = _Sorting(source, time.time() if now is None else now, sightings, batches)
-    for folder, name, status in _walk(source.folder):
-        sorting.add(folder, name, status)
+    with contextlib.closing(sorting.opens):
+        for folder, name, status in _walk(source.folder):
+            sorting.add(folder, name, status)
     return sorting.scan()
 
 
@@ -82,9 +107,12 @@ class _Sorting:
     settling: list[tuple[str, str]] = field(default_factory=list)
     held: list[tuple[str, str]] = field(default_factory=list)
     ignored: list[tuple[str, str]] = field(default_factory=list)
+    names: Counter[str] = field(default_factory=Counter)
+    unseen: int = 0
 
     def __post_init__(self) -> None:
         self.included = matcher(self.source.include)
+        self.writers, self.opens = Writers(self.source.folder), Walk(self.source.folder)
         self.excluded = f"matches none of input.include: {', '.join(self.source.include)}"
 
     def add(self, folder: str, name: str, status: os.stat_result | str | OSError) -> None:
@@ -103,8 +131,8 @@ class _Sorting:
     def _add_unseen(self, folder: str, name: str, path: str, error: OSError) -> None:
         """Hold what cannot be looked at, since documents may lie there; a name that is too long stays so."""
         reason = f"cannot be looked at: {error.strerror}"
-        if _temporary(folder, name):
-            self.ignored.append((shown(path), _PASSED_OVER))
+        if passed_over := self._passed_over(folder, name, path):
+            self.ignored.append((shown(path), passed_over))
         elif error.errno == errno.ENAMETOOLONG:
             self.ignored.append((shown(path), reason))
         else:
@@ -119,16 +147,25 @@ class _Sorting:
             self.held.append((shown(path), held))
         elif settling and not named and not self.batches.complete(status):
             self.settling.append((shown(path), settling))
+        elif not named and self._is_held_open(folder, name):
+            self.settling.append((shown(path), HELD_OPEN))
         else:
-            self.ready.append(_candidate(path, status))
+            self.ready.append(_candidate(path, status, named))
 
     def _never(self, folder: str, name: str, path: str, status: os.stat_result) -> str | None:
         """Why the file is no document; a marker or manifest takes effect."""
-        if _temporary(folder, name):
-            return _PASSED_OVER
+        if passed_over := self._passed_over(folder, name, path):
+            return passed_over
         if sign := self.batches.sign(folder, name, status):
             return sign
         return None if self.included(name.lower()) or self.included(path.lower()) else self.excluded
+
+    def _passed_over(self, folder: str, name: str, path: str) -> str | None:
+        """Why nobody gave that name to a document, or did not want it seen; counted by the kind of name."""
+        if pattern := leaving(path):
+            self.names[pattern] += 1
+            return named_by_nobody(pattern)
+        return _HIDDEN if name.startswith(".") or folder.startswith(".") or "/." in folder else None
 
     def _settling(self, path: str, status: os.stat_result) -> str | None:
         """Why the file may still be written to.
@@ -146,6 +183,20 @@ class _Sorting:
             return None
         return f"has times in the future; watched for {still:.1f} s, taken when still for {seconds:g} s"
 
+    def _is_held_open(self, folder: str, name: str) -> bool:
+        """Whether somebody writes to the file, for all that can be told: or has it for himself, so that it does not
+        open at all."""
+        try:
+            descriptor = self.opens.open(folder, name, os.O_RDONLY | os.O_NONBLOCK)
+        except OSError as error:
+            return error.errno == errno.EAGAIN
+        try:
+            held = self.writers.hold(descriptor)
+            self.unseen += held is None
+            return held is True
+        finally:
+            os.close(descriptor)
+
     def scan(self) -> Scan:
         """After the last path: what the manifests say, and the order."""
         ready = self.ready
@@ -157,11 +208,12 @@ class _Sorting:
             rank = ranker(self.source.priority)
             ready.sort(key=lambda candidate: rank(candidate.path))
         ignored = ((path, f"{reason}; {waiting[path]}" if path in waiting else reason) for path, reason in self.ignored)
-        return Scan(tuple(ready), tuple(self.settling), tuple(self.held), tuple(ignored))
+        return Scan(tuple(ready), tuple(self.settling), tuple(self.held), tuple(ignored), self.names, self.unseen)
 
 
-def _candidate(path: str, status: os.stat_result) -> Candidate:
-    return Candidate(path, status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns, status.st_mode)
+def _candidate(path: str, status: os.stat_result, named: bool) -> Candidate:
+    times = (status.st_mtime_ns, status.st_ino, status.st_ctime_ns)
+    return Candidate(path, status.st_size, *times, status.st_mode, named)
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, str, os.stat_result | str | OSError]]:
@@ -211,12 +263,6 @@ def _listed(folder: Path, path: str) -> tuple[list[str], list[str]]:
     finally:
         os.close(descriptor)
     return sorted(folders, key=os.fsencode), sorted(files, key=lambda name: (_FIRST.get(name, 2), os.fsencode(name)))
-
-
-def _temporary(folder: str, name: str) -> bool:
-    """Hidden files and folders, and what office programs and copying tools leave while they work."""
-    hidden = name.startswith((".", "~$")) or folder.startswith(".") or "/." in folder
-    return hidden or name.lower().endswith(_UNFINISHED)
 
 
 def _kind(mode: int) -> str:

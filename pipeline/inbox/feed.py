@@ -27,6 +27,7 @@ from pipeline.inbox.intake import (
     take_again,
     take_archived,
     take_member,
+    with_earlier,
 )
 from pipeline.inbox.order import Ended, Inner, Left, Node, Outcome, Room, Source, Unpacked, depth_of, now
 from pipeline.inbox.reader import Reader, failed
@@ -34,6 +35,7 @@ from pipeline.inbox.rows import Work
 from pipeline.inbox.unread import digest_for, refuse_size
 from pipeline.openai.line import BATCH_FILE
 from pipeline.parse import StoppedError
+from pipeline.paths.writers import Writers
 from pipeline.plan import RunPlan
 from pipeline.states import State
 from pipeline.text.visible import shown
@@ -57,7 +59,8 @@ class Feed:
     """Takes files in one after another, has them read, and gives them out as what they are decided to be.
 
     `workers`: documents that are read at a time, at most; `expect` is told how many documents a container brings;
-    `threads`: how many there are to read by, here or elsewhere, for each of which two documents are taken in.
+    `threads`: how many there are to read by, here or elsewhere, for each of which two documents are taken in;
+    `waits_for` hears again and again which document it is that is waited for.
     """
 
     plan: RunPlan
@@ -66,6 +69,10 @@ class Feed:
     workers: int
     expect: Callable[[int], None] = lambda count: None
     threads: Callable[[], int] = lambda: 1
+    waits_for: Callable[[Arrival], None] = lambda arrival: None
+
+    def __post_init__(self) -> None:
+        self.writers = Writers(self.plan.input.folder)
 
     def __call__(self, sources: Sequence[Source], stop: Callable[[], bool]) -> Iterator[Work | Ended]:
         """One item a document, in order; when `stop()` becomes true, nothing more is taken in or given out."""
@@ -133,18 +140,22 @@ class Feed:
                 shutil.rmtree(arrival.staged(self.plan.archive).parent)
                 node.outcome = now(Outcome(replace(known, arrival=replace(arrival, staging=None))))
             else:
+                if isinstance(node.source, Candidate):
+                    before = self.decisions.earlier(arrival)
+                    arrival = with_earlier(arrival, before, self.plan.archive, self.plan.site.at_rest)
                 node.room = node.left.room
                 if ahead:
                     most = unpacks_ahead(arrival.size, self._ahead())
                     node.room = replace(node.room, bytes=min(node.room.bytes, most))
                 member = node.source.member if isinstance(node.source, Inner) else None
                 taken = time.perf_counter() - begun
+                node.arrival = arrival
                 node.outcome = threads.submit(self.reader, arrival, node.room, taken, member)
 
     def _take(self, source: Source | Inner) -> Arrival:
         at_rest = self.plan.site.at_rest
         if isinstance(source, Candidate):
-            return take(source, self.plan.input.folder, self.plan.archive, at_rest)
+            return take(source, self.writers, self.plan.archive, at_rest)
         if isinstance(source, Again):
             return take_again(source, self.plan.failed, self.plan.archive, at_rest)
         if isinstance(source, Archived):
@@ -156,11 +167,22 @@ class Feed:
         """The outcome of a node; it is parsed anew if it was parsed ahead and that could have made a difference.
         StoppedError."""
         assert node.outcome is not None
-        outcome = _waited_for(node.outcome, stop)
+        outcome = self._waited_for(node.outcome, node.arrival, stop)
         if node.is_settled(outcome):
             return outcome
         again = threads.submit(self.reader, outcome.item.arrival, node.left.room)
-        return _waited_for(again, stop)
+        return self._waited_for(again, node.arrival, stop)
+
+    def _waited_for(self, outcome: Future[Outcome], arrival: Arrival | None, stop: Callable[[], bool]) -> Outcome:
+        """The outcome of a document, unless stopping is asked for before: it may take a minute to be read.
+        StoppedError."""
+        while not outcome.done():
+            if stop():
+                raise StoppedError
+            if arrival:
+                self.waits_for(arrival)
+            wait([outcome], _LOOK_SECONDS)
+        return outcome.result()
 
     def _kept(self, item: Work | Ended) -> Work | Ended:
         """Keep the parsed text beside the copy; an archive, which has none, needs no computing."""
@@ -170,15 +192,6 @@ class Feed:
             data, document = item.parsed.text.encode(), str(item.arrival.sha256)
             self.plan.site.at_rest.write(text, data, self.plan.job, document)
         return item
-
-
-def _waited_for(outcome: Future[Outcome], stop: Callable[[], bool]) -> Outcome:
-    """The outcome of a document, unless stopping is asked for before: it may take a minute to be read. StoppedError."""
-    while not outcome.done():
-        if stop():
-            raise StoppedError
-        wait([outcome], _LOOK_SECONDS)
-    return outcome.result()
 
 
 def _inner(node: Node, item: Work | Ended, outcome: Outcome) -> list[Node]:

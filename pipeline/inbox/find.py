@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from pipeline.inbox.batches import Comparing
 from pipeline.inbox.discover import Candidate, Scan, scan
@@ -21,6 +22,10 @@ from pipeline.records.types import RerunAsked
 from pipeline.report import Observer, Rerunning
 
 _PATIENCE = 15.0  # seconds that a run waits for files to become still: others wait for the workspace meanwhile
+
+LARGE: Final = 256 << 10
+"""Bytes of a document for which others, if they are small, do not wait."""
+_STEPS_BACK = 900 * 10**9  # nanoseconds for each LARGE bytes
 
 Stop = Callable[[], bool]
 
@@ -56,14 +61,21 @@ def find(
     look = partial(scan, plan.input, sightings=sightings, comparing=comparing)
     found = _wait_until_still(look, plan.input.settle_seconds, observer, stop)
     found = set_aside(found, history.unread, plan.site.max_document_bytes)
-    return Found(found, oldest_first(found.ready, plan.input.priority) if plan.until else found.ready)
+    return Found(found, (oldest_first if plan.until else smallest_first)(found.ready, plan.input.priority))
+
+
+def smallest_first(ready: Sequence[Candidate], priority: Sequence[str]) -> Sequence[Candidate]:
+    """Documents of the same priority by classes of size, the smallest first, so that no small one waits for a large
+    one; files of the same bytes stay in their order."""
+    rank = ranker(priority)
+    return sorted(ready, key=lambda each: (rank(each.path), (each.size // LARGE).bit_length()))
 
 
 def oldest_first(ready: Sequence[Candidate], priority: Sequence[str]) -> Sequence[Candidate]:
     """Documents of the same priority in the order in which they were last written, so that what a window leaves is
-    first in the next one."""
+    first in the next one; a large one lets those before it that came a while after it: the longer, the larger it is."""
     rank = ranker(priority)
-    return sorted(ready, key=lambda each: (rank(each.path), each.mtime_ns))
+    return sorted(ready, key=lambda each: (rank(each.path), each.mtime_ns + each.size // LARGE * _STEPS_BACK))
 
 
 def _wait_until_still(look: Callable[[], Scan], seconds: float, observer: Observer, stop: Stop) -> Scan:
@@ -71,9 +83,11 @@ def _wait_until_still(look: Callable[[], Scan], seconds: float, observer: Observ
     found = look()
     patience = min(seconds + 0.1, _PATIENCE)
     deadline = time.monotonic() + patience
-    if found.settling:
-        observer.note("waiting until files are still", files=len(found.settling), at_most_seconds=round(patience, 1))
-    while found.settling and time.monotonic() < deadline and not stop():
+    if found.changing:
+        observer.note("waiting until files are still", files=found.changing, at_most_seconds=round(patience, 1))
+    while found.changing and time.monotonic() < deadline and not stop():
         time.sleep(min(0.5, seconds))
         found = look()
+    if found.held_open:
+        observer.note("files are held open by a writer", files=len(found.held_open))
     return found

@@ -19,6 +19,8 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.discover import Candidate
 from pipeline.paths.beneath import open_beneath
 from pipeline.paths.names import archive_place, failed_apart, failed_name
+from pipeline.paths.writers import HELD_OPEN, Writers
+from pipeline.records.types import Document, Earlier
 from pipeline.text.visible import shown
 
 _CHUNK = 1 << 20
@@ -45,7 +47,8 @@ class Arrival:
     `path` is below the input folder, as people read it; `raw` is the same as the system knows it. `sha256` is None for
     one that was not read, of which `unread` may say how it lay (unread.py); else its bytes are staged, in the folder
     `staging`. `parent` is the sha256 of the container that it was in. `of`: the entry of the one row whose place the
-    new one may take; None where that is for the rule to say (records/current.py).
+    new one may take; None where that is for the rule to say (records/current.py). `earlier`: what was taken from the
+    same path before, if that had other bytes.
     """
 
     path: str
@@ -56,6 +59,7 @@ class Arrival:
     staging: str | None = None
     unread: str | None = None
     of: int | None = None
+    earlier: Earlier | None = None
 
     @property
     def name(self) -> str:
@@ -124,14 +128,16 @@ def inner_path(container: Arrival, member: Member) -> tuple[str, str]:
     return f"{container.path}{INSIDE}{name}", f"{container.raw}{INSIDE}{name}"
 
 
-def take(candidate: Candidate, folder: Path, archive: Path, at_rest: AtRest) -> Arrival:
-    """Copy and hash one file into staging.
+def take(candidate: Candidate, writers: Writers, archive: Path, at_rest: AtRest) -> Arrival:
+    """Copy and hash one file of the folder of `writers` into staging.
 
     Raises DocumentError (UNREADABLE, CHANGED_WHILE_READING) and StillChangingError; an OSError means that staging
     cannot be written.
     """
-    source = _open(folder, candidate)
+    source = _open(writers.folder, candidate)
     try:
+        if not candidate.named and writers.hold(source):
+            raise StillChangingError(HELD_OPEN)
         if not _is_as_found(source, candidate):
             raise StillChangingError("it changed since the folder was looked at")
         arrival = Arrival(shown(candidate.path), candidate.path, candidate.size)
@@ -190,6 +196,24 @@ def take_archived(archived: Archived, limit: int, archive: Path, at_rest: AtRest
             raise LeftError(error.strerror) from error
         reason = ALTERED
     raise LeftError(reason)
+
+
+def with_earlier(arrival: Arrival, before: Document | None, archive: Path, at_rest: AtRest) -> Arrival:
+    """The arrival with what it follows, if `before` is what was taken last from its path; and whether it begins with
+    those very bytes. OSError."""
+    if before is None or before.document in (None, arrival.sha256) or before.closed:
+        return arrival
+    document, size, grown = str(before.document), before.size, False
+    if size < arrival.size:
+        source = at_rest.open(arrival.staged(archive))
+        try:
+            digest = hashlib.sha256()
+            for chunk in _range(source, 0, size):
+                digest.update(chunk)
+            grown = digest.hexdigest() == document
+        finally:
+            os.close(source)
+    return replace(arrival, earlier=Earlier(before.n, document, size, grown))
 
 
 def _stage_same(path: Path, arrival: Arrival, archive: Path, at_rest: AtRest) -> Arrival | None:

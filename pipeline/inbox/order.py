@@ -105,7 +105,7 @@ class Node:
     """A place in the order. Without a source it is the end of a container whose documents went before it.
 
     `within`: the containers around it, sha256 -> path. `room`: what it could unpack to when it was parsed, which may
-    have been ahead of its turn.
+    have been ahead of its turn. `arrival`: what is being read.
     """
 
     source: Source | Inner | None
@@ -114,6 +114,7 @@ class Node:
     within: Mapping[str, str] = field(default_factory=dict)
     outcome: Future[Outcome] | None = None
     room: Room | None = None
+    arrival: Arrival | None = None
     _weight: int | None = field(default=None, init=False)
 
     def weight(self) -> int:

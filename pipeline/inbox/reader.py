@@ -5,6 +5,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import IO
 
 from pipeline.document import Member
@@ -23,12 +24,14 @@ from pipeline.states import State
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads by `reading`; where pictures of text are not read, `no_pages` says why."""
+    """Reads by `reading`; where pictures of text are not read, `no_pages` says why. `far` hears how many pages of a
+    document are read, of how many."""
 
     plan: RunPlan
     reading: Reading
     no_pages: str = ""
     stop: Callable[[], bool] = lambda: False
+    far: Callable[[Arrival, int, int], None] = lambda arrival, done, of: None
 
     def __call__(self, arrival: Arrival, room: Room, taken: float = 0.0, member: Member | None = None) -> Outcome:
         """Parse a document that may unpack to `room`; `taken`: the seconds that taking it in took; `member`: what its
@@ -70,7 +73,7 @@ class Reader:
 
         descriptor = self.plan.site.at_rest.open(arrival.staged(self.plan.archive))
         try:
-            return self.reading(descriptor, arrival.name, options, scratch, self.stop)
+            return self.reading(descriptor, arrival.name, options, scratch, self.stop, partial(self.far, arrival))
         finally:
             os.close(descriptor)
 

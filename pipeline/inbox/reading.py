@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import IO, Protocol
 
 from pipeline.document import Parsed
-from pipeline.parse import Options, PageReader, ParserPool
+from pipeline.parse import Far, Options, PageReader, ParserPool, nowhere
 
 Scratch = Callable[[], IO[bytes]]
 """Makes a file without a name for what is unpacked."""
@@ -22,8 +22,11 @@ class Reading(Protocol):
     def ocr(self) -> bool:
         """Whether pictures of text are read."""
 
-    def __call__(self, document: int, name: str, options: Options, scratch: Scratch, stop: Stop) -> Read:
-        """The document open at the descriptor `document`. Raises what ParserPool.parse raises, and StoppedError."""
+    def __call__(
+        self, document: int, name: str, options: Options, scratch: Scratch, stop: Stop, far: Far = nowhere
+    ) -> Read:
+        """The document open at the descriptor `document`. `far` hears now and then how many of its pages are read, of
+        how many. Raises what ParserPool.parse raises, and StoppedError."""
 
     def close(self) -> None:
         """End what is being read: nobody asks for it any more."""
@@ -41,12 +44,12 @@ class ReadHere:
         return self.pages is not None
 
     def __call__(
-        self, document: int, name: str, options: Options, scratch: Scratch, stop: Stop
+        self, document: int, name: str, options: Options, scratch: Scratch, stop: Stop, far: Far = nowhere
     ) -> tuple[Parsed, IO[bytes]]:
         out = scratch()
-        parsed = self.pool.parse(document, name, options, out.fileno())
+        parsed = self.pool.parse(document, name, options, out.fileno(), far)
         if self.pages and parsed.images:
-            texts, unread = self.pages.read(out.fileno(), parsed.images, stop)
+            texts, unread = self.pages.read(out.fileno(), parsed.images, stop, far)
             out = scratch()
             options = replace(options, images=False, texts=texts, unread=unread)
             parsed = self.pages.named(self.pool.parse(document, name, options, out.fileno()))

@@ -7,7 +7,9 @@ the document does not have the field; a field that is not mentioned is not learn
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from itertools import islice
 from math import fsum
 from pathlib import Path
 from typing import Any, Final, Self
@@ -34,6 +36,12 @@ LEAST_WITH: Final = 3  # of them that have a field
 _KEYS: Final = "text or document, and fields (JSONL) or a column for each field (CSV)"
 _BINS: Final = 10
 OFFERED: Final = (0.02, 0.05, 0.1, 0.2)  # risks that are told of
+_NEAREST: Final = 20  # mistakes that name the nearest passage
+_LINES, _TRIED = 50, 2_000  # that are looked through for it, and pieces of them
+_REMEDY: Final = (
+    "write it as it stands there; leave it empty (CSV) or null (JSONL) if the document has none; --skip-missing leaves "
+    "such values out"
+)
 Said = str | tuple[int, int]
 Values = dict[str, tuple[Said, ...]]
 
@@ -93,24 +101,27 @@ class FieldLesson:
     read: Sequence[Read[Values]]
     answers: Sequence[Sequence[Sequence[Answer] | None]]
     given: int
+    skipped: Sequence[Mistake]
 
     @classmethod
-    def of(cls, plan: RunPlan, source: Path) -> Self:
-        """Read the examples of a file. ExamplesRefusedError; OSError."""
+    def of(cls, plan: RunPlan, source: Path, progress: Progress, skip: bool = False) -> Self:
+        """Read the examples of a file; if `skip`, without fields whose value does not stand in the document.
+        ExamplesRefusedError; OSError."""
         assert isinstance(plan.task, ExtractSettings)
         asked = plan.task.fields
         fields = tuple(Sought(field.name, field.type, field.pattern) for field in asked)
         thresholds = tuple(field.threshold for field in asked)
         given = read_examples(source, [field.name for field in fields])
-        read = read_documents(plan, given, lambda values: f"the values {values}")
+        read = read_documents(plan, given, lambda values: f"the values {values}", progress)
         mistakes = list[Mistake]()
         answers = [answers_of(one, fields, mistakes) for one in read]
-        if mistakes:
+        if mistakes and not skip:
             raise ExamplesRefusedError(mistakes)
+        read = [_known(one, fields, its) for one, its in zip(read, answers, strict=True)]
         _check_counts(str(source), answers, fields)
         said = tuple((field.name, field.description) for field in asked)
         many = tuple(field.many for field in asked)
-        return cls(fields, said, thresholds, many, read, answers, len(given))
+        return cls(fields, said, thresholds, many, read, answers, len(given), mistakes)
 
     def teaches(self) -> list[Any]:
         return [
@@ -182,7 +193,8 @@ def _said(value: Any) -> tuple[Said, ...] | None:
 
 
 def answers_of(read: Read[Values], fields: Sequence[Sought], mistakes: list[Mistake]) -> list[Sequence[Answer] | None]:
-    """For each field its answers in a document; None where nothing is said of the field."""
+    """For each field its answers in a document; None where nothing is said of the field, or, which is a mistake, what
+    does not stand there."""
     out = list[Sequence[Answer] | None]()
     for field in fields:
         said = read.example.taught.get(field.name)
@@ -190,10 +202,35 @@ def answers_of(read: Read[Values], fields: Sequence[Sought], mistakes: list[Mist
         if answers and None in answers:
             wrong = said[answers.index(None)] if said else ""
             what = f"the value {wrong!r:.80} of the field {field.name!r}, which does not stand in the document"
-            remedy = "write it as it stands there; leave it empty (CSV) or null (JSONL) if the document has none"
-            mistakes.append(Mistake(read.example.place, what, "a passage of the document, or its offsets", remedy))
+            if len(mistakes) < _NEAREST and (near := _nearest(wrong, field, read.document.text)):
+                what = f"{what}; the nearest passage is {near!r:.80}"
+            mistakes.append(Mistake(read.example.place, what, "a passage of the document, or its offsets", _REMEDY))
+            answers = None
         out.append(None if answers is None else [one for one in answers if one])
     return out
+
+
+def _known(read: Read[Values], fields: Sequence[Sought], answers: Sequence[Sequence[Answer] | None]) -> Read[Values]:
+    """The example with the fields alone that are learned from it."""
+    known = {field.name for field, its in zip(fields, answers, strict=True) if its is not None}
+    taught = {name: its for name, its in read.example.taught.items() if name in known}
+    return replace(read, example=replace(read.example, taught=taught))
+
+
+def _nearest(said: Said, field: Sought, text: str) -> str | None:
+    """The value of the field's type, else the words of a line, that are most like what was said; None if none is."""
+    if isinstance(said, tuple):
+        return None
+    words = said.casefold().split()
+    values = () if field.type in extracting.TEXTS else _finder(field)(text, read_habits(text))
+    found: dict[str, None] = dict.fromkeys(text[value.start : value.end] for value in islice(values, _TRIED))
+    if near := get_close_matches(said, found, 1):
+        return near[0]
+    lines = dict.fromkeys(line for line in text.splitlines() if line.strip())
+    like = sorted(lines, key=lambda line: -sum(word in line.casefold() for word in words))[:_LINES]
+    parts = (line.split() for line in like)
+    tried = [" ".join(its[at : at + len(words)]) for its in parts for at in range(max(1, len(its) - len(words) + 1))]
+    return next(iter(get_close_matches(said, tried[:_TRIED], 1)), None)
 
 
 def _answer(said: Said, field: Sought, read: Read[Values]) -> Answer | None:

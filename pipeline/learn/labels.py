@@ -64,7 +64,7 @@ class LabelLesson:
     least: float
 
     @classmethod
-    def of(cls, plan: RunPlan, source: Path) -> Self:
+    def of(cls, plan: RunPlan, source: Path, progress: Progress) -> Self:
         """Read the examples of a folder or file. ExamplesRefusedError; ModelRefusedError; OSError."""
         assert isinstance(plan.task, ClassifySettings)
         labels = plan.task.labels
@@ -72,7 +72,7 @@ class LabelLesson:
             raise ModelRefusedError("heads are learned for the labels of a job; labels: from_model are of the model")
         names = [label.name for label in labels]
         given = read_examples(source, names)
-        read = read_documents(plan, given, lambda label: f"the label {label!r}")
+        read = read_documents(plan, given, lambda label: f"the label {label!r}", progress)
         _check_counts(str(source), Counter(one.example.taught for one in read), names)
         return cls(labels, read, len(given), plan.task.threshold)
 

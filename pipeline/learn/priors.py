@@ -77,11 +77,13 @@ class PriorLesson:
     given: int
 
     @classmethod
-    def of(cls, plan: RunPlan, source: Path) -> Self:
+    def of(cls, plan: RunPlan, source: Path, progress: Progress) -> Self:
         """Read the examples of a folder or file. ExamplesRefusedError; OSError."""
         assert isinstance(plan.task, ClassifySettings)
         given = _read_examples(source, [label.name for label in plan.task.labels])
-        read = read_documents(plan, given, lambda label: "no label" if label is None else f"the label {label!r}")
+        read = read_documents(
+            plan, given, lambda label: "no label" if label is None else f"the label {label!r}", progress
+        )
         if len(read) < LEAST:
             raise refused(str(source), f"{len(read)} different documents", f"{LEAST} at least")
         return cls(plan.task, plan.writing or Writing(), read, len(given))

@@ -40,12 +40,13 @@ class Read(Generic[Taught]):
 
 
 def read_documents(
-    plan: RunPlan, examples: Sequence[Example[Taught]], told: Callable[[Taught], str]
+    plan: RunPlan, examples: Sequence[Example[Taught]], told: Callable[[Taught], str], progress: Progress
 ) -> list[Read[Taught]]:
     """The examples with their texts; of the same text that teaches the same only the first. ExamplesRefusedError for
     documents that cannot be read, and for one text that teaches two things, each of which is `told` to a person."""
     mistakes, found = list[Mistake](), dict[str, Read[Taught]]()
-    for here, item in zip(examples, read_all(plan, examples), strict=True):
+    for count, (here, item) in enumerate(zip(examples, read_all(plan, examples), strict=True), 1):
+        progress(count, len(examples))
         if isinstance(item, Mistake):
             mistakes.append(item)
             continue

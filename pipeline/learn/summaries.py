@@ -45,10 +45,10 @@ class SummaryLesson:
     where: str
 
     @classmethod
-    def of(cls, plan: RunPlan, source: Path) -> Self:
+    def of(cls, plan: RunPlan, source: Path, progress: Progress) -> Self:
         """Read the examples of a file. ExamplesRefusedError; OSError."""
         given = read_examples(source)
-        read = read_documents(plan, given, lambda summaries: f"the summary {summaries[0]!r:.80}")
+        read = read_documents(plan, given, lambda summaries: f"the summary {summaries[0]!r:.80}", progress)
         if len(read) < LEAST:
             raise refused(str(source), f"{len(read)} different documents", f"{LEAST} at least")
         return cls(read, len(given), str(source))

@@ -20,7 +20,7 @@ from pipeline.outbox.placement import place, staged_name, sync
 from pipeline.outbox.provenance import Maker
 from pipeline.outbox.schema import result_sha256, salted, table_schema, to_text
 from pipeline.outbox.space import look_before_part
-from pipeline.paths.names import markdown_name
+from pipeline.paths.names import MARKDOWN, markdown_name
 from pipeline.plan import RunPlan, Site
 from pipeline.records.current import Last, RowKey, answers_copies, replaced
 from pipeline.records.entries import documents_at
@@ -78,7 +78,7 @@ class Committer:
         name = str(part.relative_to(root))
         first = self.log.next_index + len(self._placed)
         for number, (row, arrival) in enumerate(rows, first):
-            row |= self._place(row, number)
+            row |= self._place(row, number, arrival)
             if arrival.staging:
                 staging_of(self.plan.archive, arrival.staging).rename(staging_of(self.plan.archive, str(number)))
         table = pa.Table.from_pylist([row for row, _ in rows], schema=table_schema())
@@ -104,13 +104,14 @@ class Committer:
         self._placed = [self._mine(Placed(file=name))]
         self.parts.append(part)
 
-    def _place(self, row: Row, number: int) -> Row:
+    def _place(self, row: Row, number: int, arrival: Arrival) -> Row:
         """The columns that say where a row stands: of which job and task, and which rows it takes the place of."""
         gone = replaced(
             self.last,
             RowKey(row["document"], row["path"], row["state"]),
             number,
             answers_copies(self.plan.input.duplicates),
+            arrival.earlier.document if arrival.earlier and arrival.earlier.grown else None,
         )
         of = {"job": self.plan.job, "task": name_of(self.plan.task), "run": self.run, "audit_index": number}
         return {**of, "replaces": gone, "supersedes": max(gone, default=None)}
@@ -142,6 +143,7 @@ class Committer:
             result_sha256=result_sha256(row),
             markdown=self._write_markdown(row),
             unread=None if row["document"] else arrival.unread,
+            earlier=arrival.earlier,
             **vars(self.maker),
         )
 
@@ -149,7 +151,7 @@ class Committer:
         """The document's Markdown file in staging; None where the job asks for none or there is no answer."""
         if "markdown" not in self.plan.formats or row["state"] not in ANSWERED:
             return None
-        name = f"outbox/{self.plan.job}/markdown/{markdown_name(row['path'])}"
+        name = f"outbox/{self.plan.job}/{MARKDOWN}/{markdown_name(row['path'])}"
         body = format_markdown(row, self.plan.job).encode()
         (self.plan.outbox / ".staging" / staged_name(name)).write_bytes(body)
         return MadeFile(name, hashlib.sha256(body).hexdigest())

@@ -21,7 +21,7 @@ from pipeline.outbox.deletion import Deletions
 from pipeline.outbox.placement import staged_name
 from pipeline.outbox.results import rows_numbered
 from pipeline.outbox.schema import result_sha256
-from pipeline.paths.names import output_names
+from pipeline.paths.names import OUTPUTS, output_names
 from pipeline.plan import RunPlan, Site
 from pipeline.records.entries import read_entries
 from pipeline.records.history import History
@@ -88,7 +88,8 @@ class Outputs:
         other one too. An error file without a line says that there is no error."""
         places = self.places.get(key, {}) if key in self.closed else self.places.pop(key, {})
         folder, site = self.plan.outbox / ".staging", self.plan.site
-        names = [str((self.plan.outbox / name).relative_to(site.root)) for name in reversed(output_names(key.path))]
+        outputs = (self.plan.outbox / OUTPUTS).relative_to(site.root)
+        names = [str(outputs / name) for name in reversed(output_names(key.path))]
         digests = [hashlib.sha256(), hashlib.sha256()]
         with contextlib.ExitStack() as opened:
             files = [opened.enter_context((folder / staged_name(name)).open("wb")) for name in names]

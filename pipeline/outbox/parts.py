@@ -1,7 +1,8 @@
 """A part as a file: a Parquet table, encrypted where the site says so (Parquet Modular Encryption, AES_GCM_V1).
 
 Footer and all columns have one key, which no other part has: it lies wrapped in private/, under the name that the part
-has while it is staged. So a part that is put in the place of another one does not open.
+has while it is staged. So a part that is put in the place of another one does not open, and a clear one that is put in
+the place of one that has a key is refused.
 """
 
 import hashlib
@@ -15,6 +16,7 @@ from pyarrow.parquet import encryption
 
 from pipeline.atrest.errors import NoKeyError
 from pipeline.atrest.files import AtRest
+from pipeline.errors import BadPartError
 from pipeline.outbox.placement import staged_name
 
 _ENCRYPTED = b"PARE"
@@ -28,10 +30,12 @@ def key_name(part: Path) -> str:
 
 
 def open_part(at_rest: AtRest, part: Path, **options: Any) -> pq.ParquetFile:
-    """The table of a part. What pyarrow raises for a damaged one, OSError, of them NoKeyError."""
-    with part.open("rb") as file:
-        if file.read(len(_ENCRYPTED)) != _ENCRYPTED:
-            return pq.ParquetFile(part, **options)
+    """The table of a part. What pyarrow raises for a damaged one, BadPartError for a clear one that has a key; OSError,
+    of them NoKeyError."""
+    if not _is_encrypted(part):
+        if at_rest.on and at_rest.store.has(key_name(part)):
+            raise BadPartError(part, "it lies in the clear, and was written encrypted: its key is in private/")
+        return pq.ParquetFile(part, **options)
     keys = _keys(at_rest, part)
     for key in keys[:0:-1]:  # it is written anew, or has just been: the newest key may be of the one that waits
         try:
@@ -61,9 +65,15 @@ def forget_part(at_rest: AtRest, part: Path) -> None:
 
 
 def forget_older(at_rest: AtRest, part: Path) -> None:
-    """Remove the keys of a part from before it was written anew. OSError."""
+    """Remove the keys of a part from before it was written anew: all of them, where that is in the clear. OSError."""
     if at_rest.on:
-        at_rest.store.keep_last(key_name(part))
+        name = key_name(part)
+        at_rest.store.keep_last(name) if _is_encrypted(part) else at_rest.store.remove(name)
+
+
+def _is_encrypted(part: Path) -> bool:
+    with part.open("rb") as file:
+        return file.read(len(_ENCRYPTED)) == _ENCRYPTED
 
 
 def _decrypted(part: Path, key: bytes, options: dict[str, Any]) -> pq.ParquetFile:

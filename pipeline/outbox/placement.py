@@ -12,14 +12,17 @@ import os
 import shutil
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import audit
 from pipeline.errors import Failure
 from pipeline.inbox.intake import COPY, staging_of
 from pipeline.paths.beneath import open_beneath, unlink_beneath
-from pipeline.paths.names import REASON, archive_name, archive_place, failed_apart, failed_name
+from pipeline.paths.names import REASON, archive_name, archive_place, failed_apart, failed_name, former_name
+from pipeline.paths.writers import Writers
 from pipeline.plan import Site
 from pipeline.records.types import Document, Part, Reported
 from pipeline.states import State
@@ -32,10 +35,12 @@ def place(site: Site, part: Part, documents: Sequence[Document]) -> None:
     root = site.root
     staging = root / "outbox" / part.job / ".staging"
     for name in [part.file, *(made.file for entry in documents for made in entry.made_files)]:
-        move(staging / staged_name(name), root / name)
+        _take_place(staging, root, name)
     for entry in documents:
         if entry.is_decided:  # by a person: nothing came in
             continue
+        if entry.grown_from:
+            clear_failed(site, replace(entry, document=entry.grown_from))
         if entry.state == State.FAILED:
             _to_failed(site, entry)
         elif entry.state == State.DUPLICATE:
@@ -50,19 +55,27 @@ def place(site: Site, part: Part, documents: Sequence[Document]) -> None:
         if entry.document and not entry.parent and entry.state != State.FAILED:
             _keep_bytes(site, inputs, entry)
     sync(root, *site.key_folders, *(root / name / part.job for name in ("outbox", "archive", "failed")))
+    writers = Writers(inputs)
     for entry in [entry for entry in documents if entry.document and not entry.parent] if emptied else ():
-        _remove_input(inputs, entry)
+        _remove_input(writers, entry)
     sync(inputs)
 
 
 def move_reports(root: Path, reports: Iterable[Reported]) -> None:
     """Rename committed reports to their names, over those that they take the place of; may be repeated. OSError."""
     folders = set[Path]()
-    for made in (made for report in reports for made in report.made_files):
-        target = root / made.file
-        move(target.parent / ".staging" / staged_name(made.file), target)
-        folders.add(target.parent)
+    for report in reports:
+        folders.add(folder := root / "outbox" / report.job)
+        for made in report.made_files:
+            _take_place(folder / ".staging", root, made.file)
     sync(*folders)
+
+
+def _take_place(staging: Path, root: Path, name: str) -> None:
+    """Rename a staged file to its name; one that an earlier version put elsewhere for the same document goes."""
+    move(staging / staged_name(name), root / name)
+    if (former := former_name(name)) is not None:
+        (root / former).unlink(missing_ok=True)
 
 
 def sync(*folders: Path) -> None:
@@ -215,19 +228,24 @@ def _is_of(site: Site, file: Path, entry: Document) -> bool:
     return site.at_rest.is_of(file, entry.job, entry.document)
 
 
-def _remove_input(inputs: Path, entry: Document) -> None:
-    """Only if it still is those bytes; a file that was put in its place meanwhile stays as new.
+def _remove_input(writers: Writers, entry: Document) -> None:
+    """Only if it still is those bytes, and nobody writes to it: what comes behind them would be lost. A file that was
+    put in its place meanwhile stays as new.
 
     One that may not be removed stays too: the next run meets it as a duplicate.
     """
-    with _opened_input(inputs, entry) as source, contextlib.suppress(OSError):
-        if source:
-            unlink_beneath(inputs, entry.raw_path, source.fileno())
+    with _opened_input(writers.folder, entry) as source, contextlib.suppress(OSError):
+        if source is None:
+            return
+        with writers.kept_away(source.fileno()) as nobody_writes:
+            if _has_bytes_of(source, entry) and nobody_writes():
+                unlink_beneath(writers.folder, entry.raw_path, source.fileno())
 
 
 def _copy_input(site: Site, inputs: Path, entry: Document, target: Path) -> None:
     with _opened_input(inputs, entry) as source:
-        if source:
+        if source and _has_bytes_of(source, entry):
+            source.seek(0)
             target.parent.mkdir(parents=True, exist_ok=True)
             with site.at_rest.create(target, entry.job) as copy:
                 for chunk in iter(lambda: source.read(_CHUNK), b""):
@@ -236,16 +254,16 @@ def _copy_input(site: Site, inputs: Path, entry: Document, target: Path) -> None
 
 
 @contextlib.contextmanager
-def _opened_input(inputs: Path, entry: Document) -> Iterator[BinaryIO | None]:
-    """The input of an entry, if a file with those bytes still lies there; None otherwise."""
+def _opened_input(inputs: Path, entry: Document) -> Iterator[BufferedReader | None]:
+    """What lies in the place of an entry's input, if it is a file that can be read; None otherwise."""
     try:
         descriptor = open_beneath(inputs, entry.raw_path, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
         yield None
         return
     with os.fdopen(descriptor, "rb") as source:
-        regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
-        same = regular and hashlib.file_digest(source, "sha256").hexdigest() == entry.document
-        if same:
-            source.seek(0)
-        yield source if same else None
+        yield source if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+
+
+def _has_bytes_of(source: BufferedReader, entry: Document) -> bool:
+    return hashlib.file_digest(source, "sha256").hexdigest() == entry.document

@@ -32,6 +32,7 @@ def started(plan: RunPlan, digest: str, model_sha256: str, found: Found, isolati
         rerun=found.asked,
         silence=plan.silence,
         cluster=plan.cluster.scheduler if plan.cluster else None,
+        versions=plan.versions,
     )
 
 

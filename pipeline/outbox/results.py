@@ -14,16 +14,18 @@ from pipeline.errors import BadPartError
 from pipeline.outbox.parts import open_part
 from pipeline.outbox.schema import COPIES, table_schema, to_text
 from pipeline.plan import Site
-from pipeline.records.current import Replaced, RowKey
+from pipeline.records.current import Replaced, RowKey, Versions
 
 _NARROW = ("document", "path", "state", "audit_index", "job_digest", "replaces", "review")
 _LATER = ("replaces", "review")  # columns that tables of earlier versions lack
+MARKS = frozenset({"other_settings", "newer_file"})
+"""What a row may have beside its columns."""
 _BATCH = 256  # rows decoded at a time
 _OPEN = 16  # parts of which a batch is kept
 
 
 class _Row(NamedTuple):
-    """Where a row stands, the settings that made it, and whether a person decided it."""
+    """Where a row stands, the settings that made it, whether a person decided it, and of which file it is."""
 
     path: str
     entry: int
@@ -31,6 +33,7 @@ class _Row(NamedTuple):
     number: int
     settings: str
     decided: bool
+    file: int
 
 
 def results(
@@ -40,8 +43,9 @@ def results(
 
     A row made by other settings than those of its job has `other_settings`: True beside its columns. `today` has the
     digest of these settings by job; of a job that is not there, they are those of the newest row of a run.
-    `only_current_settings` leaves such rows out. Reads a few narrow columns of every part first, so that memory grows
-    with the number of rows, not of words.
+    `only_current_settings` leaves such rows out. A row whose path has a newer file has `newer_file` beside its columns:
+    the entry of that one's row (records/current.py). Reads a few narrow columns of every part first, so that memory
+    grows with the number of rows, not of words.
     """
     for folder in sorted(path for path in (site.root / "outbox").glob("*") if path.is_dir()):
         if job in (None, folder.name):
@@ -82,20 +86,24 @@ def rows_numbered(at_rest: AtRest, part: Path, entries: Container[int]) -> Itera
 def _of_job(at_rest: AtRest, folder: Path, only_current_settings: bool, today: str | None) -> Iterator[dict[str, Any]]:
     parts = sorted(folder.glob("part-*.parquet"))
     reader = lru_cache(_OPEN)(lambda part: _Reader(at_rest, parts[part]))
-    rows, newest = _current(at_rest, parts)
+    rows, newest, newer = _current(at_rest, parts)
     for row in rows:
         other = row.settings != (today or newest)
         if not (only_current_settings and other):
-            yield reader(row.part).row(row.number) | {"job": folder.name} | ({"other_settings": True} if other else {})
+            marks: dict[str, Any] = {"other_settings": True} if other else {}
+            marks |= {} if (after := newer[row.file]) is None else {"newer_file": after}
+            yield reader(row.part).row(row.number) | {"job": folder.name} | marks
 
 
-def _current(at_rest: AtRest, parts: Sequence[Path]) -> tuple[list[_Row], str]:
-    """The rows whose place no other one took (current.py), by path; and the settings of the newest row of a run."""
-    rows, old, replaced = list[_Row](), list[dict[str, Any]](), Replaced()
+def _current(at_rest: AtRest, parts: Sequence[Path]) -> tuple[list[_Row], str, list[int | None]]:
+    """The rows whose place no other one took (current.py), by path; the settings of the newest row of a run; and of
+    each file the row of the newest one at its path."""
+    rows, old, replaced, versions = list[_Row](), list[dict[str, Any]](), Replaced(), Versions()
     for part, path in enumerate(parts):
         for number, row in enumerate(_narrow(at_rest, path)):
             settings, decided = sys.intern(row["job_digest"] or ""), row["review"] is not None
-            rows.append(_Row(row["path"], row["audit_index"], part, number, settings, decided))
+            file = versions.add(RowKey(row["document"], row["path"], row["state"]), row["audit_index"])
+            rows.append(_Row(row["path"], row["audit_index"], part, number, settings, decided, file))
             if row["replaces"] is None:
                 old.append(row)
             else:
@@ -104,7 +112,7 @@ def _current(at_rest: AtRest, parts: Sequence[Path]) -> tuple[list[_Row], str]:
         _add(replaced, row)
     made = [row for row in rows if not row.decided]  # a decision keeps the settings of the row that was seen
     newest = max(made, key=lambda row: row.entry).settings if made else ""
-    return sorted(row for row in rows if row.entry not in replaced.by), newest
+    return sorted(row for row in rows if row.entry not in replaced.by), newest, versions.newer()
 
 
 def _add(replaced: Replaced, row: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ import json
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from math import ceil, inf
@@ -18,11 +18,12 @@ from typing import Any
 
 from pipeline.outbox.schema import to_text
 from pipeline.plan import RunPlan, Site
-from pipeline.report import Observer
+from pipeline.report import COMPUTING, READING, Observer
 
 _EVERY_SECONDS = 2.0
 _WINDOW_SECONDS = 300.0
 _MOST_BYTES = 10_000
+_MOST_NAME = 300  # characters of a path
 _NAME = "running.json"
 _OF_WORKERS = {"worker ready": "works", "worker lost": "is gone", "worker refused": "is refused"}
 """What a run notes of workers of a cluster, and the state of theirs that it tells."""
@@ -33,7 +34,8 @@ class Running:
     """A run on its way. `total`: documents that it will look at, None while it does not know; `counts`: states that
     documents have reached, committed or not; `rate`: documents a second in the last minutes, `work_left`: the seconds
     that the others are expected to take; None while nobody can say. `workers`: those of a cluster by name, each with
-    its state and since when."""
+    its state and since when. `inside`: how far a document is that takes a while: `document` (None where it may not be
+    told), what is counted (`pages` or `tokens`), how many are `done` and of how many, if that is known."""
 
     pid: int
     job: str
@@ -44,6 +46,7 @@ class Running:
     rate: float | None = None
     work_left: float | None = None
     workers: dict[str, dict[str, str]] = field(default_factory=dict)
+    inside: dict[str, str | int | None] | None = None
 
     @property
     def done(self) -> int:
@@ -80,9 +83,18 @@ def running(site: Site) -> Running | None:
         paced = told.rate is None or (type(told.rate) is float and 0 < told.rate < inf)
         paced &= told.work_left is None or (type(told.work_left) is float and 0 <= told.work_left < inf)
         counted = all(type(number) is int and number >= 0 for _, number in counts)
-        return told if whole and known and paced and counted else None
+        return told if whole and known and paced and counted and _is_inside(told.inside) else None
     except (OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return None
+
+
+def _is_inside(told: Mapping[str, Any] | None) -> bool:
+    """Whether it says how far a document is, as this version does."""
+    if told is None:
+        return True
+    texts = told["document"] is None or isinstance(told["document"], str)
+    counted = type(told["done"]) is int and (told["of"] is None or type(told["of"]) is int)
+    return texts and counted and told["counts"] in ("pages", "tokens") and len(told) == 4
 
 
 @contextlib.contextmanager
@@ -107,6 +119,7 @@ class _Announcing:
         self._total: int | None = None
         self._counts: Counter[str] = Counter()
         self._work_left: float | None = None
+        self._inside: dict[str, Any] | None = None
         self._workers: dict[str, dict[str, str]] = {}
         self._marks: deque[tuple[float, int]] = deque()  # when so many documents had reached a state
         self._write()
@@ -115,6 +128,12 @@ class _Announcing:
         if event in _OF_WORKERS:
             self._workers[str(facts["worker"])] = {"state": _OF_WORKERS[event], "since": to_text(datetime.now(UTC))}
             self._write()
+        if event in (READING, COMPUTING):
+            counts = "pages" if event == READING else "tokens"
+            name = facts.get("document")
+            document = None if name is None else str(name)[:_MOST_NAME]
+            self._inside = {"document": document, "counts": counts, "done": facts[counts], "of": facts["of"]}
+            self._write_if_due()
         self._observer.note(event, **facts)
 
     def found(self, total: int) -> None:
@@ -124,6 +143,7 @@ class _Announcing:
 
     def finished(self, path: str, state: str, reason: str | None) -> None:
         self._counts[state] += 1
+        self._inside = None
         if not self._marks:
             self._marks.append((self._clock(), self._counts.total()))
         self._write_if_due()
@@ -146,6 +166,7 @@ class _Announcing:
             "rate": self._rate(),
             "work_left": self._work_left,
             "workers": self._workers,
+            "inside": self._inside,
         }
         file = _file(self._site)
         staged = file.with_suffix(".tmp")

@@ -3,11 +3,12 @@
 from pipeline.parse.limits import Limits
 from pipeline.parse.look.hidden import KINDS
 from pipeline.parse.ocr.tesseract import PageReader, StoppedError, Tesseract, find_tesseract
-from pipeline.parse.options import Options
+from pipeline.parse.options import Far, Options, nowhere
 from pipeline.parse.pool import NotIsolatedError, ParserPool
 
 __all__ = [
     "KINDS",
+    "Far",
     "Limits",
     "NotIsolatedError",
     "Options",
@@ -16,4 +17,5 @@ __all__ = [
     "StoppedError",
     "Tesseract",
     "find_tesseract",
+    "nowhere",
 ]

@@ -11,7 +11,7 @@ from pipeline.parse.encoding.decode import Decoded, declared_in_markup, decode
 from pipeline.parse.limits import Limits
 from pipeline.parse.look.hidden import HiddenText
 from pipeline.parse.members import Members
-from pipeline.parse.options import Options
+from pipeline.parse.options import Far, Options, nowhere
 from pipeline.parse.pictures.given import Pictures
 from pipeline.parse.writer import TextWriter
 
@@ -20,7 +20,8 @@ from pipeline.parse.writer import TextWriter
 class Source:
     """A document's bytes (at least one), its file's name as a hint, what it may cost, and how it is to be read.
 
-    `members` takes the documents inside it; `out` is the descriptor of the file for their bytes, if there is one.
+    `members` takes the documents inside it; `out` is the descriptor of the file for their bytes, if there is one. `far`
+    is told how many of its pages are read, of how many.
     """
 
     data: bytes
@@ -28,6 +29,7 @@ class Source:
     limits: Limits
     options: Options = field(default_factory=Options)
     out: int | None = None
+    far: Far = nowhere
 
     @cached_property
     def decoded(self) -> Decoded:

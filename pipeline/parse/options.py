@@ -1,8 +1,15 @@
 """How one document is to be read: what its job says, and what its surroundings leave to it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+Far = Callable[[int, int], None]
+"""Told how many pages of a document are read, of how many."""
+
+
+def nowhere(done: int, of: int) -> None:
+    """Nobody asks how far it is."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from pipeline.parse.child.process import ChildProcess
 from pipeline.parse.child.reply import parse_failure, parse_reply
 from pipeline.parse.limits import Limits
 from pipeline.parse.ocr.tesseract import PageReader, Tesseract
-from pipeline.parse.options import Options
+from pipeline.parse.options import Far, Options, nowhere
 from pipeline.parse.sandbox import lacking
 from pipeline.parse.view.messages import BadPagesError, ask_pages, ask_pixels, parse_pages, parse_pixels
 from pipeline.parse.view.seen import Pages, PageText, Pixels
@@ -79,14 +79,18 @@ class ParserPool:
             "isolation": self.isolation,
         }
 
-    def parse(self, fd: int, name: str, options: Options = _PLAIN, out: int | None = None) -> Parsed:
+    def parse(
+        self, fd: int, name: str, options: Options = _PLAIN, out: int | None = None, far: Far = nowhere
+    ) -> Parsed:
         """The text of the regular file open at `fd`, whose offset is neither used nor moved.
 
         `name` is a hint between kinds of text, nothing else. `out`, open for writing, takes the bytes of documents
-        inside this one and of pages as pictures. Raises DocumentError; OSError if `out` cannot be written;
-        RuntimeError if no child starts, or the pool is closed meanwhile.
+        inside this one and of pages as pictures; `far` hears now and then how many pages are read. Raises
+        DocumentError; OSError if `out` cannot be written; RuntimeError if no child starts, or the pool is closed
+        meanwhile.
         """
-        return self._answer(fd, out, _request(name, options), lambda answer: parse_reply(answer, self._limits))
+        request = _request(name, options)
+        return self._answer(fd, out, request, lambda answer: parse_reply(answer, self._limits), far)
 
     def pages(self, fd: int, options: Options, texts: Sequence[PageText]) -> Pages:
         """The sizes of the pages of a document of `options.media_type`, and the marks on those whose texts are given.
@@ -108,18 +112,22 @@ class ParserPool:
         finally:
             os.close(out)
 
-    def _answer(self, fd: int, out: int | None, request: dict[str, Any], read: Callable[[dict[str, Any]], T]) -> T:
+    def _answer(
+        self, fd: int, out: int | None, request: dict[str, Any], read: Callable[[dict[str, Any]], T], far: Far = nowhere
+    ) -> T:
         for _ in range(_SERVERS):
             with contextlib.suppress(_OrphanError):
-                return self._of_child(fd, out, request, read)
+                return self._of_child(fd, out, request, read, far)
         raise RuntimeError("the server of the document parsers is killed again and again")
 
-    def _of_child(self, fd: int, out: int | None, request: dict[str, Any], read: Callable[[dict[str, Any]], T]) -> T:
+    def _of_child(
+        self, fd: int, out: int | None, request: dict[str, Any], read: Callable[[dict[str, Any]], T], far: Far
+    ) -> T:
         child, keep = self._ready(self._idle.get()), False
         try:
             with handed(fd) as document:
                 fds = [document] if out is None else [document, out]
-                answer = child.ask(fds, request, self._limits)
+                answer = child.ask(fds, request, self._limits, far)
             if "failure" in answer:
                 raise parse_failure(answer)
             found = read(answer)

@@ -14,12 +14,14 @@ from pipeline.parse.encoding.decode import has_holes, looks_like_text
 from pipeline.parse.encoding.ebcdic import has_lines, is_ebcdic
 from pipeline.parse.formats import marked_as
 from pipeline.parse.formats.csv import delimiter_of
-from pipeline.parse.formats.eml import is_mail
 from pipeline.parse.formats.json import is_json, is_json_lines
 from pipeline.parse.formats.mbox import is_mailbox
 from pipeline.parse.formats.xml import is_xml
+from pipeline.parse.mail.header import is_mail
+from pipeline.parse.mail.plain import IN_TEXT, UNREAD
 from pipeline.parse.mail.signed import is_cms
 from pipeline.parse.office.binary.ole import OLE, CompoundFile
+from pipeline.parse.office.flat import is_flat
 from pipeline.parse.office.package import CONTENT_TYPES, Archive, Package
 from pipeline.parse.unpack.directory import read_directory
 from pipeline.parse.unpack.tape import is_tape
@@ -142,8 +144,12 @@ def _text(source: Source) -> str:
     head, suffix = text[:_HEAD].lstrip("\ufeff"), PurePath(source.name).suffix.lower()
     if head.lstrip().startswith("-----BEGIN PGP MESSAGE-----"):
         raise DocumentError(Failure.ENCRYPTED, "an OpenPGP message")
-    if is_mail(head, named=suffix == ".eml"):
+    if head.startswith(IN_TEXT):
+        raise DocumentError(Failure.UNSUPPORTED, UNREAD.format("yEnc or BinHex 4.0"))
+    if is_mail(head, named=suffix in {".eml", ".p7m"}):
         return "message/rfc822"
+    if is_flat(head):
+        return Package(source.data).media_type or "an Office package of unknown kind"
     if is_json(text):
         return "application/json"
     if is_json_lines(text):

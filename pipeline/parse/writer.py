@@ -12,6 +12,7 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.parse.look.characters import unusual
 from pipeline.parse.look.hidden import HiddenText
 from pipeline.parse.look.raised import marked
+from pipeline.parse.look.symbols import UNKNOWN_SIGN
 
 _LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 # Invisible and no part of the text: other controls, the soft hyphen, byte order marks, what is no character at all.
@@ -32,12 +33,14 @@ def clean(text: str) -> str:
 
 def one_line(text: str) -> str:
     """The text with every run of white space as one space."""
+    if text.isprintable() and "  " not in text:
+        return text.strip()  # as nearly all are
     return _WHITE.sub(" ", text).strip()
 
 
 def title(text: str) -> str:
     """The name of a section: one line, not too long."""
-    line = one_line(marked(clean(text))[0])
+    line = one_line(marked(clean(text))[0]).replace(UNKNOWN_SIGN, "\ufffd")
     return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
 
 
@@ -79,7 +82,7 @@ class TextWriter:
 
     def hide(self, kind: str, text: str) -> bool:
         """Count text that no person sees (a kind of hidden.KINDS); whether it is to be left out."""
-        return not self._hidden.keeps(kind, text)
+        return not self._hidden.keeps(kind, marked(text)[0])
 
     def doubt(self, why: str) -> None:
         """Say why it cannot be told whether some text is hidden; the document's state is then `review`."""
@@ -98,6 +101,9 @@ class TextWriter:
         """Write a line, or several; nothing but white space is no line."""
         text, struck = marked(clean(text))
         self._hidden.struck += struck
+        if UNKNOWN_SIGN in text:
+            self._hidden.unknown += text.count(UNKNOWN_SIGN)
+            text = text.replace(UNKNOWN_SIGN, "\ufffd")
         if not self._is_inner:
             text = self._hidden.visible(text)
         if not text or text.isspace():
@@ -154,6 +160,16 @@ class TextWriter:
     def aside(self) -> "TextWriter":
         """A writer for what is looked at only: what is hidden is left out of it and counted nowhere."""
         return TextWriter(self._limit, HiddenText(drop=True))
+
+    def since(self, length: int) -> str:
+        """The text written since the writer had this length."""
+        at, parts = self.length, list[str]()
+        for part in reversed(self._parts):
+            if at <= length:
+                break
+            at -= len(part)
+            parts.append(part)
+        return "".join(reversed(parts))
 
     def finish(self) -> tuple[str, tuple[int, ...]]:
         """The text and the offset of each page; pages without text at the end begin where the text ends."""

@@ -8,6 +8,9 @@ import hashlib
 import os
 
 REASON = ".reason.json"
+MARKDOWN, REPORTS, OUTPUTS = "_markdown", "_reports", "_outputs"
+"""The folders in outbox/<job>/ of everything that is no table: programs that read a folder of Parquet files pass over
+names that begin with `_`."""
 _NAME_MAX = 255  # bytes of one name (NAME_MAX)
 _PATH = 1024  # bytes of a path below its folder; PATH_MAX is 4096 with the workspace before it
 
@@ -20,6 +23,15 @@ def markdown_name(path: str) -> str:
     *folders, name = path.split("/")
     folders = [f"{folder}_" if folder.endswith((".md", "_")) else folder for folder in folders]
     return _possible("/".join([*folders, name]), path, ".md")
+
+
+def former_name(name: str) -> str | None:
+    """Where earlier versions put a file that now lies in one of these folders: `outbox/<job>/_markdown/x.md` was
+    `outbox/<job>/markdown/x.md`, reports and outputs lay beside the tables. None for a name of another folder."""
+    outbox, job, folder, *rest = [*name.split("/", 3), "", "", ""][:4]
+    if folder not in (MARKDOWN, REPORTS, OUTPUTS):
+        return None
+    return "/".join([outbox, job, *(["markdown"] if folder == MARKDOWN else []), *rest])
 
 
 def output_names(path: str) -> tuple[str, str]:

@@ -2,14 +2,14 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import audit
 from pipeline.outbox.deletion import Deletions, Rewritten
 from pipeline.outbox.placement import archive_folder, staged_name
-from pipeline.paths.names import archive_name
+from pipeline.paths.names import archive_name, former_name
 from pipeline.plan import Site
 from pipeline.proof.decisions import Decisions
 from pipeline.proof.failures import Failures
@@ -63,11 +63,14 @@ class Expected:
                 self._unplaced[entry.file] = entry, self._rows
                 self._rows = []
             case Placed() if entry.file in self._unplaced:
-                self.placed.append(PartTask(self._root, self._at_rest, *self._unplaced.pop(entry.file), placed=True))
+                part, rows = self._unplaced.pop(entry.file)
+                self.placed.append(PartTask(self._root, self._at_rest, part, rows, placed=True))
+                self._leave_former(file.file for row in rows for file in row.made_files)
             case Reported():
                 for file in entry.made_files:
                     self._reports[file.file] = self._made.get(file.file, ("", 0))[0]
                     self._made[file.file] = (file.sha256, entry.n)
+                self._leave_former(file.file for file in entry.made_files)
             case Untold(forged=True):
                 kind = entry.type.removeprefix(UNPROVED)
                 self._unproved.append(f"entry {entry.n}, {kind}, was handed over, so it proves nothing")
@@ -75,6 +78,12 @@ class Expected:
                 self._decisions.take(entry)
             case _:
                 self._deletions.take(entry)
+
+    def _leave_former(self, names: Iterable[str]) -> None:
+        """Expect nothing any more where an earlier version put files that were made anew under these names."""
+        for name in names:
+            if (former := former_name(name)) is not None:
+                self._made.pop(former, None)
 
     def _take_document(self, entry: Document) -> None:
         row = proved_row(entry)

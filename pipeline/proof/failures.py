@@ -20,7 +20,7 @@ class Failures:
     """Follows placement.py through the entries: which failure may lie under which names.
 
     A failure is one of a document at its path. Failed again, it is told anew, at one of two places; another answer at
-    its path takes it away.
+    its path takes it away, and so does a file that grew from it.
     """
 
     def __init__(self) -> None:
@@ -33,6 +33,8 @@ class Failures:
             return
         path = entry.raw_path
         key, unread = (entry.job, path, entry.document), (entry.job, path, None)
+        if entry.grown_from:
+            self._standing.pop((entry.job, path, entry.grown_from), None)
         if entry.state == State.FAILED:
             self._standing.setdefault(key, []).append(entry)
         else:

@@ -16,7 +16,7 @@ from pipeline.states import State
 from pipeline.tasks import Task
 
 Row = dict[str, Any]
-_BY_LIMIT = (Failure.TIMEOUT, Failure.OUT_OF_MEMORY)
+_BY_LIMIT = (Failure.TIMEOUT, Failure.OUT_OF_MEMORY, Failure.TOO_LONG)
 _PAGE_LOST = "not recognised: "  # the note of a page that text recognition gave up, mostly for its time
 
 

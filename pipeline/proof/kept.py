@@ -19,7 +19,8 @@ def kept(root: Path, at_rest: AtRest, entry: Document) -> Kept:
     """The document of an entry as it was taken in. BytesGoneError."""
     waiting = staging_of(root / "archive" / entry.job, str(entry.n)) / COPY
     file = _find(root, at_rest, entry.job, str(entry.document), entry.raw_path, waiting)
-    return Kept(entry.path, entry.raw_path, entry.size, entry.document, entry.parent, file=file)
+    read = (entry.path, entry.raw_path, entry.size, entry.document, entry.parent)
+    return Kept(*read, earlier=entry.earlier, file=file)
 
 
 def kept_container(root: Path, at_rest: AtRest, entry: Document) -> Kept:

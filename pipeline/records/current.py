@@ -5,7 +5,8 @@ A row takes the place of what was there before it:
 * of the row of the same bytes at the same path, whatever became of them; but that a document came again (`duplicate`)
   takes the place of no answer;
 * an answer, also of the answer to the same bytes at another path, unless the job answers copies too;
-* of the row of a file at its path that could not be read.
+* of the row of a file at its path that could not be read;
+* of the rows of the document at its path with whose bytes it begins: the file has grown since.
 
 A row that a person decided takes the place of the one that was seen, and of no other.
 
@@ -15,7 +16,7 @@ there was such a column are held against each other by the same rule.
 """
 
 import hashlib
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -46,10 +47,11 @@ class RowKey:
     state: str
 
 
-def replaced(last: Last, row: Row, number: int, copies: bool) -> list[int]:
-    """The entries whose rows `row`, of entry `number`, takes the place of, at most four; `last` is brought up to date.
+def replaced(last: Last, row: Row, number: int, copies: bool, grown_from: str | None = None) -> list[int]:
+    """The entries whose rows `row`, of entry `number`, takes the place of, at most seven; `last` is brought up to date.
 
-    `copies`: the job answers a document at another path as another document.
+    `copies`: the job answers a document at another path as another document; `grown_from`: the document with whose
+    bytes this one begins.
     """
     document, path = row.document, row.path
     unread = identity("unread", "", path)
@@ -57,12 +59,13 @@ def replaced(last: Last, row: Row, number: int, copies: bool) -> list[int]:
     if document is None:
         last[unread] = number
         return _numbers(gone)
+    if grown_from:
+        gone += [last.pop(identity("other", grown_from, path), None), *_answered(last, grown_from, path)]
+    last[identity("newest", "", path)] = number
     alone, shared, other = (identity(kind, document, path) for kind in ("alone", "shared", "other"))
     gone.append(last.pop(other, None))
     if row.state != State.DUPLICATE:
-        gone.append(last.pop(alone, None))
-        if (at := last.pop(shared, None)) is not None and last.get(document) == at:
-            gone.append(last.pop(document))
+        gone += _answered(last, document, path)
     if row.state in (State.FAILED, State.DUPLICATE):
         last[other] = number
     elif copies:
@@ -71,6 +74,18 @@ def replaced(last: Last, row: Row, number: int, copies: bool) -> list[int]:
         gone.append(last.pop(document, None))
         last[document] = last[shared] = number
     return _numbers(gone)
+
+
+def _answered(last: Last, document: str, path: str) -> Iterator[int | None]:
+    """Take out the answers that hold for a document at its path."""
+    yield last.pop(identity("alone", document, path), None)
+    if (at := last.pop(identity("shared", document, path), None)) is not None and last.get(document) == at:
+        yield last.pop(document)
+
+
+def newest_at(last: Last, path: str) -> int | None:
+    """The entry of the row of what was taken last from a path, if it could be read."""
+    return last.get(identity("newest", "", path))
 
 
 def answers_of(last: Last, row: Row) -> list[int]:
@@ -110,9 +125,42 @@ class Replaced:
         self.by |= dict.fromkeys(replaced(self._last, row, number, copies) if said is None else said, number)
 
 
+@dataclass
+class Versions:
+    """The rows of one job by the files that they are of: documents at a path. The newest file of a path is the one that
+    came there last, for the first time or, as a `duplicate` row says, again; that an older one is answered again makes
+    it no newer."""
+
+    _files: dict[bytes, int] = field(default_factory=dict)
+    _came: list[tuple[str, int, int, int]] = field(default_factory=list)  # path, first row, last copy, last other
+
+    def add(self, row: Row, number: int) -> int:
+        """Add a row, of entry `number`, in any order; the number of its file."""
+        key = identity("file", row.document or "", row.path)
+        file = self._files.setdefault(key, len(self._files))
+        if file == len(self._came):
+            self._came.append((row.path, number, -1, -1))
+        path, first, again, last = self._came[file]
+        if row.state == State.DUPLICATE:
+            again = max(again, number)
+        else:
+            last = max(last, number)
+        self._came[file] = path, min(first, number), again, last
+        return file
+
+    def newer(self) -> list[int | None]:
+        """Of each file the entry of a row of the newest one at its path; None for the newest itself."""
+        newest: dict[str, tuple[int, int, int]] = {}  # path -> when its newest file came, that file, a row of it
+        for file, (path, first, again, last) in enumerate(self._came):
+            its = (max(first, again), file, last if last >= 0 else again)
+            newest[path] = max(newest.get(path, its), its)
+        return [None if newest[path][1] == file else newest[path][2] for file, (path, *_) in enumerate(self._came)]
+
+
 def identity(kind: str, document: str, path: str) -> bytes:
     """A digest, which costs the same however long the path is. `kind`: "alone" for an answer to a document at its path,
-    "shared" for where the answer to all copies was given, "other" for a failure or a copy, "unread" for a file."""
+    "shared" for where the answer to all copies was given, "other" for a failure or a copy, "unread" for a file, "file"
+    for a document at its path, whatever became of it, "newest" for what was read last at a path."""
     return hashlib.blake2b(f"{kind} {document} {path}".encode(), digest_size=24).digest()
 
 

@@ -222,7 +222,7 @@ class History:
         if entry.review is not None:
             self._take_decision(entry, entry.review)
             return
-        replaced(self.last, entry, entry.n, self.copies)
+        replaced(self.last, entry, entry.n, self.copies, entry.grown_from)
         self.dispositions.forget(entry.path)
         mine = entry.job_digest == self.job_digest
         if mine:
@@ -244,6 +244,10 @@ class History:
     def _take_read(self, entry: Document, document: str, mine: bool) -> None:
         """Take in the entry of a document that was read; `mine`: with these settings."""
         path = entry.path
+        if (before := entry.grown_from) is not None:
+            self.failed.pop((before, path), None)
+            if self.done.get(before) == path:
+                del self.done[before]
         if entry.state == State.FAILED:
             failure = entry.failure or ""
             self.failed[document, path] = FailedBefore(entry.raw_path, entry.size, entry.parent, failure, entry.n)

@@ -23,7 +23,7 @@ from pipeline.records.types import Document, Record
 LONG = 20_000
 """Entries, from which on a log is long: fewer are read in a second or two, and proved to be what was signed."""
 
-_VERSION = 9
+_VERSION = 10
 _AT_ONCE = 200_000  # entries between two commits of the file
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 import audit
 from pipeline.heads.builtin import head_path
 from pipeline.parse import Limits
-from pipeline.plan import HeadRef, Input, ModelRef, Ocr, RunPlan, Site
+from pipeline.plan import Bounds, HeadRef, Input, ModelRef, Ocr, RunPlan, Site
 from pipeline.records.types import Record, SettingsPiece
 from pipeline.tasks import PROMPTS, Writing, from_json, to_json
 
@@ -25,6 +25,8 @@ _PIECE = 8000  # characters: at most four bytes each in an entry, which may have
 def settings_text(plan: RunPlan, model_sha256: str) -> str:
     """All settings that determine results, as canonical JSON."""
     limits = {"parse": _plain(asdict(plan.site.limits)), "max_document_bytes": plan.site.max_document_bytes}
+    if plan.site.bounds != Bounds():  # which earlier versions did not have
+        limits["document"] = asdict(plan.site.bounds)
     read = {"hidden": plan.input.hidden, "ocr": _plain(asdict(plan.input.ocr))}
     whole = {
         "digest": VERSION, "job": plan.job, "task": to_json(plan.task), "model_sha256": model_sha256, "limits": limits,
@@ -90,8 +92,9 @@ def restored_plan(values: Mapping[str, Any], site: Site, root: Path, model: Mode
     limits, read = values["limits"], values["read"]
     ocr = Ocr(read["ocr"]["enabled"], tuple(read["ocr"]["languages"]))
     parse, writing = Limits(**limits["parse"]), values.get("writing")
+    bounds = Bounds(**limits.get("document", {}))
     return RunPlan(
-        site=replace(site, root=root, limits=parse, max_document_bytes=limits["max_document_bytes"]),
+        site=replace(site, root=root, limits=parse, max_document_bytes=limits["max_document_bytes"], bounds=bounds),
         job=values["job"],
         job_file_sha256="",
         input=Input(root, (), 0.0, "keep", duplicates="warn", hidden=read["hidden"], ocr=ocr),

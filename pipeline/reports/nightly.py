@@ -15,6 +15,7 @@ from pipeline.errors import BadPartError
 from pipeline.outbox.placement import move_reports, staged_name, sync
 from pipeline.outbox.results import batches
 from pipeline.paths.digest import file_sha256
+from pipeline.paths.names import REPORTS
 from pipeline.plan import RunPlan, Site
 from pipeline.records.history import History
 from pipeline.records.nights import night_of_run
@@ -165,7 +166,7 @@ class Nightly:
 
     def _staged(self, name: str, body: str) -> MadeFile:
         """Write a file into staging, where it waits for its place."""
-        file, data = str((self.plan.outbox / name).relative_to(self.plan.site.root)), body.encode()
+        file, data = str((self.plan.outbox / REPORTS / name).relative_to(self.plan.site.root)), body.encode()
         staging = self.plan.outbox / ".staging"
         staging.mkdir(parents=True, exist_ok=True)
         (staging / staged_name(file)).write_bytes(data)

@@ -35,7 +35,7 @@ class Bar:
 
 
 def page(night: Night, root: Path) -> str:
-    """The page as HTML. Originals are linked that lie below `root`, from where the page will lie, outbox/JOB/."""
+    """The page as HTML. Originals below `root` are linked from where the page lies, in outbox/JOB/_reports/."""
     return render_page(
         _TEMPLATE,
         title=f"{night.job}, night of {night.night}",

@@ -8,15 +8,14 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from pipeline.errors import BadPartError
-from pipeline.outbox.placement import archive_folder
 from pipeline.outbox.results import rows_numbered
 from pipeline.outbox.schema import result_sha256
+from pipeline.outbox.tables.writing import original_of as kept_original
 from pipeline.pages.text import one_line
-from pipeline.paths.names import failed_apart, failed_name
 from pipeline.plan import Site
 from pipeline.records.entries import documents_at
 from pipeline.records.types import Document
-from pipeline.states import ANSWERED, State
+from pipeline.states import ANSWERED
 from pipeline.tasks import TASKS
 
 _ANSWER: Final = 160  # characters
@@ -108,18 +107,6 @@ def rows_of(site: Site, numbers: Collection[int]) -> Iterator[dict[str, Any]]:
 
 
 def original_of(root: Path, row: ShownRow) -> str | None:
-    """The link from outbox/JOB/ to the bytes of a row's document, if they are kept: a relative URL."""
-    places: list[Path] = []
-    if row.state == State.FAILED:
-        places = [root / "failed" / row.job / name for name in _failed_names(row)]
-    elif row.sha256:
-        folder = archive_folder(root, row.job, row.sha256) / "bytes"
-        places = sorted(folder.iterdir()) if folder.is_dir() else []
-    found = next((place for place in places if place.is_file()), None)
-    return None if found is None else quote(f"../../{found.relative_to(root)}".encode(errors="surrogateescape"))
-
-
-def _failed_names(row: ShownRow) -> Iterator[str]:
-    if row.sha256:
-        yield failed_apart(row.path, row.sha256)
-    yield failed_name(row.path)
+    """The link from outbox/JOB/_reports/ to the bytes of a row's document, if they are kept: a relative URL."""
+    found = kept_original(root, {"job": row.job, "path": row.path, "document": row.sha256, "state": row.state})
+    return None if found is None else quote(f"../../../{found.relative_to(root)}".encode(errors="surrogateescape"))

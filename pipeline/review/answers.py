@@ -1,6 +1,6 @@
 """A row as a person decided it: the columns of the answer, task by task."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pipeline.document import Evidence
@@ -73,7 +73,11 @@ def _fields(seen: Seen, answer: Mapping[str, Any]) -> Row:
     made: list[Row] = []
     for field in known:
         elements = [each for each in before if each["name"] == field.name]
-        made += list(_elements(seen, field, said[field.name])) if field.name in said else elements or [_empty(field)]
+        if field.name in said:
+            there = [each["value"] for each in elements if each["value"] is not None]
+            made += _elements(seen, field, said[field.name], there)
+        else:
+            made += elements or [_empty(field)]
     places = [each["evidence"] for each in made if each["evidence"]]
     return {"fields": made, "evidence": places}
 
@@ -83,13 +87,13 @@ def _firsts(elements: Iterable[Row]) -> Iterator[Row]:
     yield from {each["name"]: each for each in reversed(list(elements))}.values()
 
 
-def _elements(seen: Seen, field: Field, said: Any) -> Iterator[Row]:
+def _elements(seen: Seen, field: Field, said: Any, before: Sequence[str]) -> Iterator[Row]:
     values = said if isinstance(said, list) else [] if said is None else [said]
     if len(values) > 1 and not field.many:
         raise ReviewRefusedError(f"{field.name}: the field has one value, and {len(values)} were given")
     for value in values:
         given = parse_given(field.name, value)
-        its = settled(field.name, field.type, field.pattern, given, seen.text, seen.row["pages"])
+        its = settled(field.name, field.type, field.pattern, given, seen.text, seen.row["pages"], before)
         place = evidence_of(seen, its)
         yield _empty(field) | {
             "value": its.value, "verbatim": place["text"] if place else None, "note": its.note, "evidence": place

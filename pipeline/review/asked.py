@@ -27,7 +27,7 @@ def correct_asked(seen: Seen, said: Any, evidence_of: Callable[[Seen, Settled], 
         if pointer not in values:
             raise ReviewRefusedError(f"the answer has no value at {pointer!r}; it has {', '.join(values) or 'none'}")
         allowed = list(nodes(schema, steps_of(pointer)))
-        value, its = _value(seen, pointer, one, allowed)
+        value, its = _value(seen, pointer, one, allowed, values[pointer]["value"])
         whole = _put(whole, steps_of(pointer), value)
         text = value if isinstance(value, str | None) else json.dumps(value)
         evidence = evidence_of(seen, its) if its else None
@@ -37,8 +37,10 @@ def correct_asked(seen: Seen, said: Any, evidence_of: Callable[[Seen, Settled], 
     return {"answer": answer, "values": list(values.values()), "evidence": list(places.values())}
 
 
-def _value(seen: Seen, pointer: str, said: Any, allowed: list[Mapping[str, Any]]) -> tuple[Any, Settled | None]:
-    """The value as the schema takes it, and where it stands."""
+def _value(
+    seen: Seen, pointer: str, said: Any, allowed: list[Mapping[str, Any]], before: str | None
+) -> tuple[Any, Settled | None]:
+    """The value as the schema takes it, and where it stands; `before`: the one in whose place it comes."""
     types = {kind for node in allowed for kind in _types(node)}
     if said is None:
         _check(pointer, None, types, allowed)
@@ -49,7 +51,10 @@ def _value(seen: Seen, pointer: str, said: Any, allowed: list[Mapping[str, Any]]
     value = _parsed(given.text, types)
     _check(pointer, value, types, allowed)
     kind = next((node[KIND] for node in allowed if KIND in node), "text" if isinstance(value, str) else "number")
-    its = settled(pointer, kind, None, given, seen.text, seen.row["pages"]) if given.place or kind != "number" else None
+    had = (before,) if before else ()
+    its = None
+    if given.place or kind != "number":
+        its = settled(pointer, kind, None, given, seen.text, seen.row["pages"], had)
     return (its.value if its and isinstance(value, str) else value), its
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pipeline.outbox.results import MARKS
 from pipeline.outbox.schema import result_sha256
 from pipeline.outbox.tables.csv import as_it_was, harmless
 
@@ -121,7 +122,7 @@ def parse_sheet(data: bytes, ending: str, origin: str) -> list[Filled]:
 
 def _shown(origin: str, row: Row) -> dict[str, Any]:
     why = ": ".join(each for each in (row.get("failure"), row.get("reason")) if each) or None
-    columns = {name: value for name, value in row.items() if name != "other_settings"}
+    columns = {name: value for name, value in row.items() if name not in MARKS}
     return {
         "id": row_id(origin, row["audit_index"]), "seen": seen_digits(result_sha256(columns)), "job": row["job"],
         "document": row["path"], "state": row["state"], "score": row.get("score"), "reason": why,

@@ -1,8 +1,8 @@
 """Values that a person gives: read as the job reads values, and found where the person says that they stand."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pipeline.errors import DocumentError
@@ -73,23 +73,76 @@ def parse_given(name: str, said: Any) -> Given:
     return Given(text.strip(), Place(start, end, page))
 
 
-def settled(name: str, kind: str, pattern: str | None, given: Given, text: str | None, pages: int | None) -> Settled:
+def settled(
+    name: str, kind: str, pattern: str | None, given: Given, text: str | None, pages: int | None,
+    before: Sequence[str] = (),
+) -> Settled:  # fmt: skip
     """The value as the type `kind` writes it. ReviewRefusedError where it is none of that type, or does not stand where
-    the person says. `text` is the parsed text of the document, None where it is gone."""
+    the person says. `text` is the parsed text of the document, None where it is gone; `before` are the values in whose
+    place it comes: a part that they have and it does not name, such as the currency, is kept."""
     where = _checked(name, given.place, text, pages) if given.place else None
     if kind in _FREE or (kind not in VALUES and pattern is None):
         return _free(name, given.text, where, text)
     finder = pattern_finder(pattern) if pattern is not None else VALUES[kind]
     reading = read_habits(text) if text is not None else Reading()
+    parts = sorted({one.part for value in before if (one := _Read.of(kind, value)).part})
     try:
-        readings = list(_readings(finder, given.text, reading))
+        readings = list(_read(kind, finder, given.text, reading, parts))
         if not readings:
             raise ReviewRefusedError(f"{name}: {_told(given.text)} is no {kind} as this job reads one{_such_as(kind)}")
         if where is None or text is None:
-            return Settled(readings[0].value, note=readings[0].note)
-        return _found(name, kind, finder, reading, {one.value for one in readings}, where, text)
+            return _with_parts(name, readings[0], parts)
+        return _found(name, finder, reading, readings, parts, where, text)
     except DocumentError as error:
         raise ReviewRefusedError(f"{name}: {error.reason}") from error
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A value of a type without the part that a person may leave out, and that part: the currency of money, the sign of
+    a percentage, the + of a telephone number; "" where it has none."""
+
+    kind: str
+    core: str
+    part: str
+    note: str | None = None
+
+    @classmethod
+    def of(cls, kind: str, value: str, note: str | None = None) -> "_Read":
+        match kind:
+            case "money":
+                core, _, part = value.partition(" ")
+                return cls(kind, core, part, note)
+            case "percent":
+                return cls(kind, value.removesuffix("%"), "%", note)
+            case "phone":
+                return cls(kind, value, value[0] if value.startswith("+") else "", note)
+        return cls(kind, value, "", note)
+
+    def with_part(self, part: str) -> str:
+        """The value with this part."""
+        return {"money": f"{self.core} {part}".rstrip(), "percent": f"{self.core}%"}.get(self.kind, self.core)
+
+
+def _read(kind: str, finder: Finder, given: str, reading: Reading, parts: Sequence[str]) -> Iterator[_Read]:
+    """What was given, read as it is, else with a part of the values before."""
+    found = [_Read.of(kind, one.value, one.note) for one in _readings(finder, given, reading)]
+    for part in parts if not found else ():
+        more = _readings(finder, _Read(kind, given, "").with_part(part), reading)
+        found += [replace(_Read.of(kind, one.value), part="") for one in more]
+    yield from found
+
+
+def _with_parts(name: str, read: _Read, parts: Sequence[str]) -> Settled:
+    """The value with the part of the values before, if it has none. ReviewRefusedError where that cannot be told."""
+    if read.part or not parts:
+        return Settled(read.with_part(read.part), note=read.note)
+    if len(parts) > 1 or read.kind == "phone":
+        lacks = "no country" if read.kind == "phone" else "no currency"
+        had = "those before" if len(parts) > 1 else "the value before"
+        raise ReviewRefusedError(f"{name}: {_told(read.core)} has {lacks}, and {had} had one{_such_as(read.kind)}")
+    note = f"{parts[0]} is that of the value before" if read.kind == "money" else None
+    return Settled(read.with_part(parts[0]), note=note)
 
 
 def _checked(name: str, place: Place, text: str | None, pages: int | None) -> Place:
@@ -112,16 +165,24 @@ def _readings(finder: Finder, given: str, reading: Reading) -> Iterator[Value]:
 
 
 def _found(
-    name: str, kind: str, finder: Finder, reading: Reading, wanted: set[str], where: Place, text: str
+    name: str, finder: Finder, reading: Reading, wanted: Sequence[_Read], parts: Sequence[str], where: Place, text: str
 ) -> Settled:
-    """The first value at the place that is the one that was given; read within the whole text, else by itself."""
+    """The first value at the place that is the one that was given; read within the whole text, around what was marked,
+    else by itself. A part that was not given is that of the text, else that of the values before."""
     inner = text[where.start : where.end]
-    itself = (Value(v.start + where.start, v.end + where.start, v.value, v.note) for v in finder(inner, reading))
-    within = (v for v in finder(text, reading) if where.start <= v.start and v.end <= where.end)
-    for value in (*within, *itself):
-        if value.value in wanted:
-            return Settled(value.value, value.start, value.end, where.page, value.note)
-    raise ReviewRefusedError(f"{name}: {_told(min(wanted))} does not stand at {where.start:,} to {where.end:,}")
+    itself = (replace(v, start=v.start + where.start, end=v.end + where.start) for v in finder(inner, reading))
+    whole = list(finder(text, reading))
+    within = (v for v in whole if where.start <= v.start and v.end <= where.end)
+    around = (v for v in whole if v.start <= where.start and where.end <= v.end)
+    for value in (*within, *around, *itself):
+        there = _Read.of(wanted[0].kind, value.value, value.note)
+        for one in wanted:
+            if there.core == one.core and (one.part == there.part or not (one.part and there.part)):
+                its = replace(one, part=one.part or there.part, note=None if one.part != there.part else there.note)
+                made = _with_parts(name, its, () if its.kind == "phone" else parts)
+                return replace(made, start=value.start, end=value.end, page=where.page)
+    told = _told(min(one.with_part(one.part) for one in wanted))
+    raise ReviewRefusedError(f"{name}: {told} does not stand at {where.start:,} to {where.end:,}")
 
 
 def _free(name: str, given: str, where: Place | None, text: str | None) -> Settled:

@@ -21,8 +21,10 @@ from pipeline.text.visible import shown
 Timer = Callable[[], float]
 """Gives seconds that only ever grow."""
 
-_TRUST: Final = 0.1  # of all work: by then the run's own pace counts as much as that of earlier runs
+_LIKE: Final = 3  # documents of mean size of this run that the pace of earlier ones counts for
+_ENOUGH: Final = 10  # documents, in _SOONEST, after which the run's own pace alone counts
 _SOONEST: Final = 1.0  # seconds of work that say something
+_FIXED: Final = 16 << 10  # bytes that a file counts beside its own, where nothing is known but those
 
 
 @dataclass
@@ -30,8 +32,8 @@ class Ahead:
     """How far a run is, by the work of its documents and not by their number.
 
     `forecast`: what was expected when it began; None where nothing is known. `work`: for each source that it takes, the
-    seconds that this and all before it are expected to take, or where nothing is known, their bytes. `ready`: when the
-    documents had their turn, by `timer`.
+    seconds that this and all before it are expected to take, or where nothing is known, their bytes and a fixed part
+    for each. `ready`: when the documents had their turn, by `timer`.
     """
 
     begun: float
@@ -56,14 +58,23 @@ class Ahead:
         """The seconds from the run's start until its documents had their turn; None if they never had."""
         return None if self.ready is None else round(self.ready - self.begun, 3)
 
-    def seconds_left(self, ended: int) -> float | None:
-        """The seconds until the last source is done, of which `ended` are; None where nobody can say yet."""
+    def seconds_left(self, ended: int, within: float = 0.0) -> float | None:
+        """The seconds until the last source is done, of which `ended` are, and of the next one the share `within`; None
+        where nobody can say yet.
+
+        At a constant pace it falls as soon as the run knows its own pace: that of earlier runs, which may be wrong,
+        counts like a few documents, and no longer than until a few are done.
+        """
         if self.ready is None or not self.work:
             return None
         whole, done = self.work[-1], self.work[ended - 1] if ended else 0.0
-        worked, trust = self.timer() - self.ready, _TRUST * whole if self.outlook else 0.0
+        if ended < len(self.work):
+            done += within * (self.work[ended] - done)
+        worked = self.timer() - self.ready
         if not self.outlook and (worked < _SOONEST or not done):
             return None
+        ours = min(1.0, ended / _ENOUGH, worked / _SOONEST)
+        trust = (1 - ours) * _LIKE * whole / len(self.work) if self.outlook else 0.0
         return (whole - done) * (trust + worked) / (trust + done) if trust + done else None
 
 
@@ -72,7 +83,7 @@ def look_ahead(opened: Opened, found: Found, window: Window) -> Ahead:
     begun, timer = opened.begun, opened.timer
     known = opened.history.costs.of(opened.model_sha256, engine.threads())
     if known is None or not found.sources:
-        return Ahead(begun, [*accumulate(float(max(source.size, 1)) for source in found.sources)], timer=timer)
+        return Ahead(begun, [*accumulate(float(source.size + _FIXED) for source in found.sources)], timer=timer)
     machines = opened.history.costs.hands if opened.plan.cluster else 1
     met, estimator = _met(opened.plan, opened.history), Estimator(known[1], machines)
     files = [File(source.path, source.size) for source in found.sources]

@@ -19,10 +19,11 @@ from pipeline.outbox.provenance import maker
 from pipeline.outbox.recover import clear_staging
 from pipeline.plan import RunPlan
 from pipeline.records.software import label
-from pipeline.report import Observer
+from pipeline.report import COMPUTING, Observer
 from pipeline.reports.nightly import Nightly
 from pipeline.stages.ahead import Ahead
 from pipeline.stages.begin import Ready
+from pipeline.stages.inside import Inside
 from pipeline.stages.open import Opened
 from pipeline.stages.tally import Counted, Tally
 from pipeline.stages.window import Window
@@ -48,9 +49,11 @@ def answer(opened: Opened, found: Found, ready: Ready | None, window: Window, ah
 def _answer_all(opened: Opened, ready: Ready, tally: Tally, window: Window, ahead: Ahead) -> None:
     plan, pool = opened.plan, ready.pool
     opened.committer.maker = maker(plan, opened.job_digest, ready.model, pool.describe(), ready.tesseract)
-    reader, decisions = Reader(plan, ready.reading, ready.unread, window), Decisions(plan, opened.history)
-    feed = Feed(plan, decisions, reader, ready.readers, tally.expect, ready.threads)
-    loop = _Loop(plan, opened.committer, opened.nightly, tally, opened.observer, window, ahead, opened.take_up)
+    inside = Inside(opened.observer, plan.private)
+    reader = Reader(plan, ready.reading, ready.unread, window, inside.reads)
+    decisions = Decisions(plan, opened.history)
+    feed = Feed(plan, decisions, reader, ready.readers, tally.expect, ready.threads, inside.waits_for)
+    loop = _Loop(plan, opened.committer, opened.nightly, tally, opened.observer, window, ahead, opened.take_up, inside)
     window.hands = ready.hands
     ahead.begin()
     with contextlib.suppress(_StoppedError):
@@ -87,6 +90,7 @@ class _Loop:
     window: Window
     ahead: Ahead
     committed: Callable[[], None]
+    inside: Inside
     rows: list[tuple[Row, Arrival]] = field(default_factory=list)
     failed: dict[str, Row] = field(default_factory=dict)
     last_commit: float = field(default_factory=time.monotonic)
@@ -97,13 +101,17 @@ class _Loop:
         if self.window.gives_back():
             raise _StoppedError
         tenths = 10 * done // max(total, 1)
-        if total >= _LONG_BATCH and tenths != self.told:
-            self.observer.note("computing a long document", tokens=done, of=total)
+        told = self.inside.computes(done, total)
+        if not told and total >= _LONG_BATCH and tenths != self.told:
+            self.observer.note(COMPUTING, tokens=done, of=total)
         self.told = tenths
+        if told and total:
+            self.observer.expects(self.ahead.seconds_left(self.tally.ended, done / total))
 
     def take(self, group: list[tuple[Work | Ended, Row | None]]) -> None:
         """Take documents that have ended, with the rows of those that were answered; commit if it is time."""
         for item, answered in group:
+            self.inside.ended(item.arrival)
             self._take(item, self._ended_row(item) if isinstance(item, Ended) else answered)
         self.observer.expects(self.ahead.seconds_left(self.tally.ended))
         while len(self.rows) >= self.plan.part_documents:

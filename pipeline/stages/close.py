@@ -53,6 +53,7 @@ def _report(opened: Opened, found: Found, begun: Begun, counted: Counted) -> Run
         failed=counted.failed,
         isolation=begun.isolation,
         rerun=found.told,
+        names=dict(found.scan.names),
     )
 
 

@@ -1,6 +1,7 @@
 """What waits for a job, and what the log knows of the like: asked while no run of it goes on, or beside one."""
 
 from collections.abc import Container
+from dataclasses import replace
 
 import engine
 from pipeline.forecast.expected import File
@@ -27,9 +28,17 @@ def model_of(plan: RunPlan, register: Register) -> str | None:
 
 def known_costs(plan: RunPlan, costs: AllCosts, register: Register) -> tuple[int, Costs] | None:
     """What documents of the job took with its model, by preference with as many threads as there are now; and with how
-    many. None where nothing is known."""
+    many. Of a job that did not run with it yet, what those of the other job took that had most of them. None where
+    nothing is known."""
+    model, threads = model_of(plan, register), _threads()
+    if model is None:
+        return None
     its = costs.jobs.get(plan.job)
-    return its.of(model_of(plan, register), _threads()) if its else None
+    if its and (own := its.of(model, threads)):
+        return own
+    others = [(name, found) for name, each in costs.jobs.items() if (found := each.of(model, threads))]
+    best = max(others, key=lambda each: (each[1][0] == threads, each[1][1].rows), default=None)
+    return None if best is None else (best[1][0], replace(best[1][1], of_job=best[0]))
 
 
 def machines_of(plan: RunPlan, costs: AllCosts) -> int:

@@ -19,13 +19,13 @@ import pyarrow as pa
 import engine
 from pipeline.document import Evidence, Parsed, Span
 from pipeline.errors import DocumentError, Failure
-from pipeline.tasks.base import EVIDENCE, TEXT, Answer, Dialogue, Line, Task, Window, Writer, Writing
+from pipeline.tasks.base import EVIDENCE, TEXT, Answer, Dialogue, Line, Slot, Task, Window, Writer, Writing
 from pipeline.tasks.settings import Key, SettingsError, Text
 from pipeline.tasks.writing import prompts
 from pipeline.tasks.writing.answers import Asker, parsed, whole
 from pipeline.tasks.writing.held import NoValueError, Offered, check_held, held_by, narrowed, values_of
 from pipeline.tasks.writing.leaves import Leaf, leaves, probability, sureness
-from pipeline.tasks.writing.schemas import QUOTE, VALUE, marked, nodes, quotes, referred, steps_of, unmarked
+from pipeline.tasks.writing.schemas import QUOTE, VALUE, marked, nodes, quotes, referred, slots_of, steps_of, unmarked
 from pipeline.tasks.writing.windows import cut, grouped, room
 
 DEFAULT: Final[Mapping[str, Any]] = {
@@ -104,6 +104,10 @@ class AskSettings(Task):
     def from_keys(cls, keys: Mapping[str, Any], model: str) -> Self:
         schema = {"schema": json.dumps(keys["schema"])} if "schema" in keys else {}
         return cls.from_json({**keys, **schema})
+
+    def slots(self) -> Sequence[Slot]:
+        schema = json.loads(self.schema)
+        return list(slots_of(referred(schema, schema)))
 
     def in_words(self) -> str:
         return f"ask {self.question}"

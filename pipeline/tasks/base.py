@@ -10,7 +10,7 @@ windows of a document to read, and what follows from what the model says of them
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -82,6 +82,10 @@ class Task(Settings):
         """The task with its settings, for a person who checks the job."""
         return self.purpose
 
+    def slots(self) -> "Sequence[Slot] | None":
+        """The values that an answer has beside label, summary and score, in order; None where only the model knows."""
+        return ()
+
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of model on which the task can be done as its keys are."""
@@ -139,6 +143,14 @@ class Task(Settings):
         for column in cls.columns:
             if row.get(column.name) is not None:
                 yield Line(str(row[column.name]), f"{column.name} = ")
+
+
+class Slot(NamedTuple):
+    """A value of an answer by its name: its type as fields have it, and whether there may be several."""
+
+    name: str
+    type: str = "text"
+    many: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ until then.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Final, Self
@@ -20,7 +20,7 @@ from pipeline.openai import body
 from pipeline.openai.form import constraint_of, is_whole
 from pipeline.openai.refused import RefusedError, refuse
 from pipeline.openai.request import Chat, custom_id_of, read_request
-from pipeline.tasks.base import TEXT, Answer, Dialogue, Line, Task, Window, Writer, Writing
+from pipeline.tasks.base import TEXT, Answer, Dialogue, Line, Slot, Task, Window, Writer, Writing
 from pipeline.tasks.settings import Key, SettingsError, Text
 from pipeline.tasks.writing.answers import told_repeated
 from pipeline.tasks.writing.windows import LONGEST
@@ -60,6 +60,9 @@ class BatchSettings(Task):
     @classmethod
     def from_keys(cls, keys: Mapping[str, Any], model: str) -> Self:
         return cls(tuple(dict.fromkeys((model, *keys.get("models", ())))))
+
+    def slots(self) -> Sequence[Slot]:
+        return [Slot(name) for name in ("custom_id", "status_code", "body")]
 
     def in_words(self) -> str:
         named = f"; its model may be called {', '.join(self.models[1:])}, too" if self.models[1:] else ""

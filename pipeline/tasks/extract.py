@@ -41,6 +41,7 @@ from pipeline.tasks.base import (
     Headed,
     HeadedTask,
     Line,
+    Slot,
     Task,
     TaskRefusedError,
     Writer,
@@ -175,6 +176,9 @@ class ExtractSettings(Task):
         if self.accept is None:
             del settings["accept"]
         return settings
+
+    def slots(self) -> Sequence[Slot] | None:
+        return [Slot(field.name, field.type, field.many) for field in self.fields] or None
 
     def in_words(self) -> str:
         return f"extract {', '.join(map(_in_words, self.fields)) or 'the entities that the model finds'}"

@@ -33,7 +33,7 @@ def record(number: int) -> dict[str, Any]:
         "encoding_confidence": None, "language": "en", "pages": 3, "state": "done", "failure": None, "reason": None,
         "text_sha256": f"{number + 1:064x}", "tokens": 1234, "result_sha256": f"{number + 2:064x}",
         "finished_at": "2026-11-22T00:00:00.000Z", "part": "outbox/sort/part-00001.parquet", "row": number % PART,
-        "markdown": {"file": f"outbox/sort/markdown/post/letter {number}.pdf.md", "sha256": f"{number + 3:064x}"},
+        "markdown": {"file": f"outbox/sort/_markdown/post/letter {number}.pdf.md", "sha256": f"{number + 3:064x}"},
         "model": "all-minilm-l6-v2-q8_0", "model_sha256": f"{7:064x}", "numerics": "int8-1", "job_digest": f"{8:064x}",
         "engine": {"cpu": "a processor", "isa": "avx2", "threads": 4, "types": "q8_0"}, "parser": "pdf pdfium 7323",
     }  # fmt: skip

@@ -179,6 +179,11 @@ def test_writing_and_emptying_values(house: House, ann: Browser) -> None:
     assert answer.status == 303, answer.said("//*[@role='alert']")
     row = pipeline.row_of(house.site, find(house, "fields", "b.txt"))
     assert {each["name"]: each["value"] for each in row["fields"]} == {"total": "17.50 EUR", "number": None}
+    page = ann.get(f"/documents/{find(house, 'fields', 'b.txt')}")
+    assert ann.send(page, "//form[@id='correct']", "corrected", **{"field.total": "18.00"}).status == 303
+    row = pipeline.row_of(house.site, find(house, "fields", "b.txt"))
+    assert (row["fields"][0]["value"], row["fields"][0]["note"]) == ("18.00 EUR", "EUR is that of the value before")
+    assert "EUR is that of the value before" in ann.get(f"/documents/{find(house, 'fields', 'b.txt')}").words
 
 
 def test_a_value_that_is_none_is_refused_and_kept_in_the_form(house: House, ann: Browser) -> None:

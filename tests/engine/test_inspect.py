@@ -4,12 +4,15 @@ import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from engine.convert import import_model
 from engine.description import TensorTypeFacts, inspect
 from engine.errors import BadModelFile
+from engine.gguf import write
 
 
 def test_an_imported_model(tiny_folder: Callable[..., Path], tmp_path: Path) -> None:
@@ -49,3 +52,24 @@ def test_a_damaged_file(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"GGUF")
     with pytest.raises(BadModelFile):
         inspect(tmp_path / "f")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "told"),
+    [
+        ({"tokenizer.chat_template": "{{ messages }}"}, "the one of the file"),
+        ({}, "none in the file: plain text with the names of the roles is assumed"),
+        ({"tokens": ["<|im_start|>", "<|im_end|>"], "types": [3, 3]}, "none in the file: ChatML is assumed"),
+        ({"tokens": ["<|im_start|>", "<|im_end|>"], "types": [1, 1]}, "none in the file: plain text with the names"),
+        ({"tokens": ["<|im_start|>", "x"], "types": [3, 3]}, "none in the file: plain text with the names"),
+        ({"llama.pooling_type": 1}, None),
+        ({"llama.attention.causal": False}, None),
+    ],
+)
+def test_which_chat_template_a_model_is_asked_by(tmp_path: Path, metadata: dict[str, Any], told: str | None) -> None:
+    names, types = metadata.pop("tokens", ["a", "b"]), metadata.pop("types", [1, 1])
+    vocabulary = {"tokenizer.ggml.model": "gpt2", "tokenizer.ggml.tokens": names}
+    kinds = {"tokenizer.ggml.token_type": np.array(types, np.int32)}
+    write(tmp_path / "f", {"general.architecture": "llama", **vocabulary, **kinds, **metadata}, [])
+    found = inspect(tmp_path / "f").chat_template
+    assert found == told if told is None else found and found.startswith(told)

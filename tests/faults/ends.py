@@ -49,7 +49,7 @@ def end_of(place: Workplace) -> End:
         _by_path(_entry(entry) for entry in log_of(site) if entry["type"] == "document"),
         _files(site, place.root / "archive" / JOB),
         {name: _reason(name, place) or digest for name, digest in _files(site, place.root / "failed" / JOB).items()},
-        _markdown(place.root / "outbox" / JOB / "markdown"),
+        _markdown(place.root / "outbox" / JOB / "_markdown"),
     )
 
 

@@ -171,6 +171,8 @@ SITE = {
     "limits.parse_seconds": "limits: {parse_seconds: 120}",
     "limits.parse_memory_mib": "limits: {parse_memory_mib: 2048}",
     "limits.text_characters": "limits: {text_characters: 20000000}",
+    "limits.document_tokens": "limits: {document_tokens: 200000}",
+    "limits.document_seconds": "limits: {document_seconds: 900}",
     "limits.isolation": "limits: {isolation: best_effort}",
     "limits.unpacked_depth": "limits: {unpacked_depth: 3}",
     "limits.unpacked_documents": "limits: {unpacked_documents: 50000}",

@@ -75,7 +75,10 @@ def test_what_is_restored_is_what_was_there(worked: Place, cloister: Cloister, t
     done = cloister("restore", tmp_path / "b", tmp_path / "new")
     assert done.code == 0
     assert "all that the log proves is there, unchanged, and nothing else" in done.out
-    assert files(tmp_path / "new") == before
+    after = files(tmp_path / "new")
+    assert [name for name in {*before, *after} if not name.startswith("audit/") and after[name] != before[name]] == []
+    log = [name for name in before if name.startswith("audit/entries/")]
+    assert [after[name].startswith(before[name]) for name in log] == [True]  # and the entry of what it is made of
     (backed_up,) = entries(worked, "backed_up")
     assert (backed_up["files"], backed_up["keys"], backed_up["right"]) == (said["files"], True, True)
     done = cloister("run", "sort", "--workspace", tmp_path / "new")

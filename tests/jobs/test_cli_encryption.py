@@ -5,9 +5,12 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as parquet
 import pytest
 
 import pipeline
+from pipeline.outbox.parts import open_part
+from tests.console.conftest import serving
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place
 
 KEY = "keys/rest.key"
@@ -42,7 +45,7 @@ def test_a_night_in_an_encrypted_workspace(encrypted: Place, cloister: Cloister,
     assert cloister("run", "sort", *at).code == 0
     assert b"landlord" not in contents(place)
     assert b"Total due" not in contents(place)
-    (report,) = (place.root / "outbox" / "sort").glob("report-*.md")
+    (report,) = (place.root / "outbox" / "sort" / "_reports").glob("report-*.md")
     assert "Results are encrypted, and this report is not" in report.read_text()
     assert "lease.txt" not in report.read_text()
     listed = cloister("results", "sort", "--json", *at)
@@ -233,3 +236,23 @@ def test_an_erasure_reaches_backups_when_the_key_of_before_is_destroyed(
     assert (gone.code, "it was erased" in gone.err) == (2, True)
     assert cloister("encryption", "decrypt", invoice, "-o", tmp_path / "yes", "--workspace", restored).code == 0
     assert (tmp_path / "yes").read_text() == INVOICE
+
+
+def test_a_clear_table_in_the_place_of_an_encrypted_one_is_tampering(encrypted: Place, cloister: Cloister) -> None:
+    encrypted.drop("sort", "lease.txt", LEASE)
+    assert cloister("run", "sort").code == 0
+    (row,) = cloister("results", "sort", "--json").json
+    (part,) = encrypted.parts("sort")
+    at_rest = pipeline.AtRest(pipeline.store_of(encrypted.root), encrypted.root / KEY)
+    parquet.write_table(open_part(at_rest, part).read(), part)
+    for command in (("results", "sort"), ("results", "sort", "--json"), ("results", "sort", "-o", "rows.csv")):
+        done = cloister(*command)
+        assert (done.code, f"{part.name}: it lies in the clear, and was written encrypted" in done.err) == (4, True)
+    assert not (encrypted.root / "rows.csv").exists()
+    entry = str(row["audit_index"])
+    for command in (("review", "show", entry), ("review", "accept", entry, "--as", "Anna"), ("audit", "verify")):
+        done = cloister(*command)
+        assert (done.code in (2, 4), "lease.txt, done" not in done.out) == (True, True), done
+    with serving(encrypted.root) as console:
+        answer = console.everybody().get(f"/documents/{entry}")
+        assert ("lies in the clear" in answer.text, "lease (" in answer.text) == (True, False)

@@ -3,12 +3,16 @@
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import engine
+from pipeline.answer import vectors
 from pipeline.control.golden import BUILT_IN
+from pipeline.learn import reading
 from tests.jobs.conftest import Cloister, Place, entries
 from tests.pipeline.learn.made import letter
 
@@ -190,3 +194,69 @@ def test_a_field_without_candidates_is_learned_as_one_that_is_never_found(
     job.write_text(re.sub(r"    - {name: due.*\n", "", job.read_text()))
     file.write_text("".join(json.dumps(one) + "\n" for one in more))
     assert cloister("learn", "find", "--examples", file).code == 0, "all documents that say it are in one fold"
+
+
+def test_what_was_stopped_goes_on_where_it_was(
+    finding: Place, cloister: Cloister, examples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, at_once = list[str](), 8
+    monkeypatch.setattr(reading, "_TOGETHER", at_once)
+    monkeypatch.setattr(vectors, "WORTH", 1)
+    embed = engine.Model.embed
+
+    def counted(model: engine.Model, texts: Sequence[str]) -> Any:
+        made = embed(model, texts)
+        asked.extend(text for text in texts if text)  # with an empty one the kernels are tried
+        return made
+
+    def stopped(model: engine.Model, texts: Sequence[str]) -> Any:
+        if len(asked) >= 2 * at_once:
+            raise KeyboardInterrupt
+        return counted(model, texts)
+
+    monkeypatch.setattr(engine.Model, "embed", stopped)
+    assert cloister("learn", "find", "--examples", examples).code != 0
+    done = set(asked)
+    asked.clear()
+    monkeypatch.setattr(engine.Model, "embed", counted)
+    told = cloister("learn", "find", "--examples", examples)
+    assert told.code == 0, told.err
+    assert len(asked) > at_once
+    assert done.isdisjoint(asked), "none is embedded twice"
+    assert '"at": "reading examples"' in told.err
+    first = (finding.root / "models" / "find.head").read_bytes()
+    shutil.rmtree(finding.root / "state" / "vectors")
+    assert cloister("learn", "find", "--examples", examples).code == 0
+    assert (finding.root / "models" / "find.head").read_bytes() == first, "the same head as without a stop"
+
+
+def test_values_that_do_not_stand_in_the_document(finding: Place, cloister: Cloister, examples: Path) -> None:
+    good = cloister("learn", "find", "--examples", examples)
+    lines = [json.loads(one) for one in examples.read_text().splitlines()]
+    person, due = lines[0]["fields"]["person"], next(one["fields"]["due"] for one in lines if one["fields"]["due"])
+    number = next(at for at, one in enumerate(lines) if one["fields"]["due"] == due)
+    for at, fields in ((0, {"person": f"{person[:-1]}#", "due": None}), (number, {"due": "2031-12-31"})):
+        more = lines[at] | {"text": f"{lines[at]['text']}\nAnother one.", "fields": fields}
+        examples.write_text(examples.read_text() + json.dumps(more) + "\n")
+    refused = cloister("learn", "find", "--examples", examples)
+    assert refused.code == 2
+    told = " ".join(refused.err.split())
+    assert f"examples.jsonl:25: the value '{person[:-1]}#' of the field 'person', which does not stand" in told
+    assert f"the nearest passage is '{person}" in told
+    assert "examples.jsonl:26: the value '2031-12-31' of the field 'due'" in told
+    assert "--skip-missing leaves such values out" in told
+    learned = cloister("learn", "find", "--examples", examples, "--skip-missing")
+    assert learned.code == 0, learned.err
+    assert "learned find from 26 examples" in learned.out
+    assert "left out  2 values of fields, which do not stand in their document:" in learned.out
+    assert "examples.jsonl:25: the value" in learned.out
+    again = cloister("learn", "find", "--examples", examples, "--skip-missing", "--json").json
+    assert [Path(one["where"]).name for one in again["skipped"]] == ["examples.jsonl:25", "examples.jsonl:26"]
+    present = {name: its["present"] for name, its in again["fields"].items()}
+    before = re.findall(r"field +(\w+): (\d+) right and (\d+) wrong of (\d+)", good.out)
+    assert present == {name: int(of) for name, _, _, of in before}, "they count as neither there nor absent"
+
+
+def test_only_fields_have_values_to_leave_out(ready: Place, cloister: Cloister, examples: Path) -> None:
+    refused = cloister("learn", "sort", "--examples", examples, "--skip-missing")
+    assert (refused.code, "a job of the task classify" in refused.err) == (2, True)

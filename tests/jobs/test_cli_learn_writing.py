@@ -84,3 +84,13 @@ def test_what_cannot_be_learned_from_is_named(sorting: Place, cloister: Cloister
     refused = cloister("learn", "ask", "--examples", file)
     assert (refused.code, "heads are learned for the task" in refused.err) == (3, True)
     assert not list((sorting.root / "models").glob("*.head"))
+
+
+def test_a_model_without_a_chat_template_is_told_of(
+    sorting: Place, tiny_decoder: Path, tiny_model: Path, cloister: Cloister
+) -> None:
+    said = "none in the file: plain text with the names of the roles is assumed"
+    assert f"  chat template {said}" in cloister("model", "import", tiny_decoder, "--name", "other").out
+    assert f"  chat    template: {said}" in cloister("check", "sort").out
+    assert cloister("model", "inspect", "tiny", "--json").json["chat_template"] == said
+    assert "chat template" not in cloister("model", "import", tiny_model, "--name", "embeds").out

@@ -54,6 +54,35 @@ def test_a_job_after_another_one_has_no_time_and_jobs_beside_are_named_though_no
     assert cloister("plan", "sort", "--json").json["jobs"][0]["after"] == "also"
 
 
+def test_a_job_that_never_ran_takes_the_pace_of_its_model_in_another_job(ready: Place, cloister: Cloister) -> None:
+    run_once(ready, cloister)
+    ready.job("new", SORT)
+    (ready.root / "inbox" / "new").mkdir(exist_ok=True)
+    for number in range(12):
+        ready.drop("new", f"{number}.txt", f"{LEASE} {number}")
+    told = cloister("plan", "new").out
+    assert "by the pace of model tiny in job sort, by 6 documents with " in told
+    (job,) = cloister("plan", "new", "--json").json["jobs"]
+    assert (job["forecast"]["documents"], job["forecast"]["rests_on"]["job"]) == (12, "sort")
+    assert job["forecast"]["seconds"] > 0
+    assert job["earlier"] is None
+    assert cloister("run", "new").code == 0
+    ready.drop("new", "more.txt", LEASE)
+    told = cloister("plan", "new").out
+    assert "by 12 documents with " in told
+    assert "by the pace" not in told
+
+
+def test_the_pace_of_another_model_is_no_guide(ready: Place, cloister: Cloister) -> None:
+    run_once(ready, cloister)
+    other = ready.root / "models" / "other.gguf"
+    other.write_bytes((ready.root / "models" / "tiny.gguf").read_bytes())
+    ready.job("new", SORT.replace("name: tiny", "name: other"))
+    (ready.root / "inbox" / "new").mkdir(exist_ok=True)
+    ready.drop("new", "a.txt", LEASE)
+    assert "nothing is known yet" in cloister("plan", "new").out
+
+
 def test_after_a_run_it_says_what_waits_and_when_it_is_done(ready: Place, cloister: Cloister) -> None:
     ready.job("sort", NIGHTLY)
     run_once(ready, cloister)

@@ -247,8 +247,10 @@ def test_values_of_fields_are_corrected_by_a_sheet(ready: Place, cloister: Clois
     assert cloister("review", "export", "bills", "-o", path).code == 0
     (line,) = sheet(path)
     assert (line["total"], "new total" in line, "new state (field)" in line) == ("120.00 EUR", True, True)
-    fill(path, [line | {"new total": "125.00 EUR", "new state (field)": "(none)"}])
+    fill(path, [line | {"new total": "125.00", "new state (field)": "(none)"}])
     imported(cloister, path)
     (row,) = cloister("results", "bills", "--json").json
     assert [(each["name"], each["value"]) for each in row["fields"]] == [("total", "125.00 EUR"), ("state", None)]
     assert row["review"]["action"] == "corrected"
+    told = cloister("review", "correct", row["audit_index"], "--as", "Ada", "--field", "total=130").out
+    assert told.splitlines()[1:] == ["total: 130 EUR (EUR is that of the value before)"]

@@ -112,7 +112,7 @@ def test_show_tells_of_all_kinds(done: Place, cloister: Cloister) -> None:
     ignored = cloister("audit", "show", "~$lease.txt")
     assert ignored.code == 0
     assert "~$lease.txt, which got no row yet" in ignored.out
-    assert "a hidden or temporary name" in ignored.out
+    assert "a name that only systems and programs give (~$*)" in ignored.out
     assert cloister("audit", "show", "lease").code == 2
 
 
@@ -145,7 +145,7 @@ def test_search(done: Place, cloister: Cloister) -> None:
         found = cloister("audit", "search", *options, "--json").json
         assert {row["path"] for row in found} == expected, options
     told = cloister("audit", "search", "--name", "lease").out
-    assert all(path in told for path in ("lease.txt", "~$lease.txt", "duplicate", "ignored a hidden"))
+    assert all(path in told for path in ("lease.txt", "~$lease.txt", "duplicate", "ignored a name that only"))
     assert "no entry of the log fits" in cloister("audit", "search", "--name", "other").out
     entry = entries(done, "document")[0]
     found = cloister("audit", "search", "--document", entry["document"][:7], "--run", entry["run"], "--json").json

@@ -11,13 +11,13 @@ def test_run_ends_with_the_report_and_status_names_it(ready: Place, cloister: Cl
     ready.drop("sort", "lease.txt", LEASE)
     before = night_of(datetime.now(UTC))
     told = cloister("run", "sort")
-    (page,) = (ready.root / "outbox" / "sort").glob("report-*.html")
+    (page,) = (ready.root / "outbox" / "sort" / "_reports").glob("report-*.html")
     assert page.name.startswith(f"report-{before}") or night_of(datetime.now(UTC)) != before
     assert told.out.splitlines()[-1].startswith("  report   ")
-    assert told.out.splitlines()[-1].endswith(f"outbox/sort/{page.name}")
+    assert told.out.splitlines()[-1].endswith(f"outbox/sort/_reports/{page.name}")
     assert "The one document was answered" in page.read_text()
-    assert f"  report   outbox/sort/{page.name}\n" in cloister("status").out
-    assert cloister("status", "--json").json["jobs"][0]["report"] == f"outbox/sort/{page.name}"
+    assert f"  report   outbox/sort/_reports/{page.name}\n" in cloister("status").out
+    assert cloister("status", "--json").json["jobs"][0]["report"] == f"outbox/sort/_reports/{page.name}"
     assert "report   " not in cloister("run", "sort").out, "nothing to do"
     ready.drop("sort", "invoice.txt", INVOICE)
     done = cloister("run", "sort", "--json").json["runs"][0]
@@ -30,7 +30,7 @@ def test_run_ends_with_the_report_and_status_names_it(ready: Place, cloister: Cl
 def test_a_run_without_room_for_a_report_says_so_and_stands(ready: Place, cloister: Cloister) -> None:
     ready.drop("sort", "lease.txt", LEASE)
     cloister("run", "sort")
-    (page,) = (ready.root / "outbox" / "sort").glob("report-*.html")
+    (page,) = (ready.root / "outbox" / "sort" / "_reports").glob("report-*.html")
     page.unlink()
     page.mkdir()
     ready.drop("sort", "invoice.txt", INVOICE)

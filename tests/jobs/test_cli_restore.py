@@ -5,8 +5,11 @@ import resource
 import subprocess
 from pathlib import Path
 
+import pipeline
+from jobs.plan import make_site
+from jobs.workspace import open_workspace
 from pipeline.backup.copying import sha256_of
-from tests.jobs.conftest import Cloister, Place
+from tests.jobs.conftest import Cloister, Place, entries
 from tests.jobs.test_cli_backup import COMMAND, backups, kept, made, worked
 
 __all__ = ["kept", "worked"]
@@ -118,3 +121,38 @@ def test_a_backup_that_was_never_right_says_so(worked: Place, cloister: Cloister
     made(cloister, tmp_path / "b", code=4)
     done = cloister("restore", tmp_path / "b", tmp_path / "new")
     assert (done.code, "NOT RIGHT     when it was made" in done.out) == (4, True)
+
+
+def test_the_restored_log_says_what_it_was_restored_from(worked: Place, cloister: Cloister, tmp_path: Path) -> None:
+    made(cloister, tmp_path / "b", "--with-keys")
+    (backup,) = backups(tmp_path / "b")
+    before = json.loads((backup / "backup.json").read_text())
+    done = cloister("restore", backup, tmp_path / "new")
+    assert (done.code, "not recorded" in done.err) == (0, False)
+    new = Place(tmp_path / "new")
+    last = entries(new)[-1]
+    assert [last[name] for name in ("type", "backup", "made", "size", "root")] == [
+        "restored", backup.name, before["made"], before["size"], before["root"]
+    ]  # fmt: skip
+    assert (last["keys"], last["wrong"], last["n"]) == (True, 0, before["size"])
+    assert entries(new)[:-1] == entries(worked)[: before["size"]]
+    assert cloister("audit", "verify", "--workspace", new.root).code == 0
+    assert entries(worked, "restored") == []
+    entry, *_ = pipeline.read_entries(make_site(open_workspace(new.root)), before["size"])
+    said = f"The workspace was restored from the backup {backup.name}, of {before['size']} entries: "
+    assert pipeline.sentence(entry).startswith(said)
+    assert cloister("run", "sort", "--workspace", new.root).code == 0
+
+
+def test_without_its_keys_the_entry_waits_for_the_next_run(worked: Place, cloister: Cloister, tmp_path: Path) -> None:
+    made(cloister, tmp_path / "b")
+    assert cloister("restore", tmp_path / "b", tmp_path / "new").code == 0
+    new = Place(tmp_path / "new")
+    assert entries(new, "restored") == []
+    for key in (worked.root / "keys").iterdir():
+        (new.root / "keys" / key.name).write_bytes(key.read_bytes())
+        (new.root / "keys" / key.name).chmod(0o600)
+    assert cloister("run", "sort", "--workspace", new.root).code == 0
+    (restored,) = entries(new, "restored")
+    assert (restored["keys"], "handed" in restored) == (False, True)
+    assert cloister("audit", "verify", "--workspace", new.root).code == 0

@@ -298,12 +298,27 @@ def test_check_and_status_name_what_is_not_taken(ready: Place, cloister: Cloiste
     ready.drop("sort", "lease.txt", LEASE)
     for n in range(5):
         ready.drop("sort", f"{n}.part", "")
-    few = ", ".join(f"{n}.part (a hidden or temporary name)" for n in range(3))
+    few = ", ".join(f"{n}.part (a name that only systems and programs give (*.part))" for n in range(3))
     told = cloister("check", "sort").out
     assert "0 files ready and 1 still settling" in told
-    assert f"ignored 5 files: {few} and 2 more" in told
-    assert f"ignored  5 files: {few} and 2 more" in cloister("status").out
+    assert f"ignored 5 files: 5 *.part; {few} and 2 more" in told
+    assert f"ignored  5 files: 5 *.part; {few} and 2 more" in cloister("status").out
     assert cloister("status", "--json").json["jobs"][0]["ignored_files"][4]["path"] == "4.part"
+
+
+def test_files_that_are_held_open_are_counted_and_named(ready: Place, cloister: Cloister) -> None:
+    path = ready.drop("sort", "scan.txt", LEASE)
+    ready.drop("sort", "other.txt", INVOICE)
+    with path.open("ab"):
+        assert "1 file ready, 1 held open by a writer" in cloister("check", "sort").out
+        assert "waiting  1 file in inbox/sort, 1 held open by a writer" in cloister("status").out
+        (job,) = cloister("status", "--json").json["jobs"]
+        assert (job["held_open"], job["settling"]) == (["scan.txt"], 1)
+        done = cloister("run", "sort").out
+        assert "of them 1 file held open by a writer" in done
+        assert f"scan.txt: {pipeline.HELD_OPEN}" in done
+        assert cloister("run", "sort", "--json").json["runs"][0]["held_open"] == ["scan.txt"]
+    assert "sort: 1 document in" in cloister("run", "sort").out
 
 
 def test_a_path_to_a_job_anywhere(ready: Place, cloister: Cloister, tmp_path: Path) -> None:

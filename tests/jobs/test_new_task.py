@@ -50,7 +50,7 @@ def test_it_goes_through_all_commands(counted: Place, cloister: Cloister) -> Non
     assert row["languages"] == [{"language": "de", "words": 11}, {"language": "en", "words": 12}]
     assert [passage["text"].split()[0] for passage in row["evidence"]] == ["Der", "The"]
     assert "languages = [{'language': 'de'" in cloister("results", "count").out
-    (page,) = (counted.root / "outbox" / "count" / "markdown").rglob("*.md")
+    (page,) = (counted.root / "outbox" / "count" / "_markdown").rglob("*.md")
     assert "languages = \\[\\{'language': 'de', 'words': 11\\}" in page.read_text()
     assert cloister("audit", "verify").code == 0
     replayed = cloister("audit", "replay", "letter.txt")

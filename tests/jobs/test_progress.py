@@ -7,6 +7,7 @@ import pytest
 
 from jobs.logs import start_logging
 from jobs.progress import EVERY_SECONDS, BarWatcher, LineWatcher, counting, saying, watcher_for
+from pipeline import COMPUTING, READING
 
 
 def test_lines() -> None:
@@ -70,3 +71,20 @@ def test_bar(capsys: pytest.CaptureFixture[str]) -> None:
     assert told.out == ""
     assert "part committed: rows 3" in told.err
     assert "failed: [a].txt: no text" in told.err
+
+
+def test_how_far_a_long_document_is(capsys: pytest.CaptureFixture[str]) -> None:
+    out = io.StringIO()
+    reading = {"document": "a\nb.pdf", "pages": 12, "of": 300}
+    with LineWatcher(start_logging(out), "night") as watcher:
+        watcher.note(READING, **reading)
+    line = json.loads(out.getvalue())
+    assert (line["event"], line["pages"], line["of"]) == (READING, 12, 300)
+    with BarWatcher("night") as bar:
+        bar.note(READING, **reading)
+        assert bar._bar.tasks[0].fields["inside"] == "page 12 of 300 of a b.pdf"
+        bar.note(COMPUTING, tokens=3000, of=None)
+        assert bar._bar.tasks[0].fields["inside"] == "3,000 tokens of a document"
+        bar.finished("a.pdf", "done", None)
+        assert bar._bar.tasks[0].fields["inside"] == ""
+    assert READING not in capsys.readouterr().err

@@ -44,7 +44,7 @@ def test_documents_become_rows_entries_and_files(plan: RunPlan, drop: Drop) -> N
         assert {"tokenizer_sha256", "numerics", "software", "engine", "parse_options", "text_sha256"} <= entry.keys()
         text = (plan.archive / row["document"][:2] / row["document"] / "text" / f"{row['text_sha256']}.txt").read_text()
         assert all(text[e["start"] : e["end"]] == e["text"] for e in row["evidence"])
-        assert (plan.outbox / "markdown" / f"{row['path']}.md").read_text().startswith("# ")
+        assert (plan.outbox / "_markdown" / f"{row['path']}.md").read_text().startswith("# ")
     assert not any(path.is_file() for path in plan.input.folder.rglob("*"))
     assert not list(plan.site.root.rglob(".staging"))
     assert pipeline.verify(plan.site).ok
@@ -247,7 +247,7 @@ def test_ignored_paths_say_why(plan: RunPlan, drop: Drop) -> None:
     assert report.counts["done"] == 1
     assert {path: reason.split(":")[0] for path, reason in report.ignored} == {
         "image.png": "matches none of input.include",
-        ".hidden.txt": "a hidden or temporary name",
+        ".hidden.txt": "a hidden name",
         "link.txt": "not a regular file",
     }
 

@@ -49,10 +49,10 @@ ATTRIBUTES: dict[type, str] = {
 }
 
 FAILURES = (
-    TemplateError, ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RuntimeError, SyntaxError,
-    TypeError, ValueError,
+    TemplateError, ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, SyntaxError, TypeError,
+    ValueError,
 )  # fmt: skip
-"""What a template, or its compilation, can raise."""
+"""What a template, or its compilation, can raise; and MemoryError."""
 
 
 class TemplateFailure(Exception):  # noqa: N818
@@ -84,8 +84,6 @@ class Program:
 
     def __init__(self, source: str) -> None:
         """Compiles a template. Raises TemplateFailure for a template that is refused."""
-        if len(source) > MAX_TEMPLATE:
-            raise TemplateFailure(f"{len(source):,} characters, expected at most {MAX_TEMPLATE:,}")
         environment = _Environment(trim_blocks=True, lstrip_blocks=True, optimized=False, extensions=_EXTENSIONS)
         try:
             self._template = environment.from_string(source)

@@ -13,31 +13,19 @@ from datetime import date as Date  # noqa: N812
 from typing import Any
 
 from engine.errors import BadModelFile, EngineError, UnsupportedModel
-from engine.tokenizer.chat.marked import pieces_of, written
-from engine.tokenizer.chat.sandbox import Program, TemplateFailure
+from engine.tokenizer.chat.fallback import KEY, assumed
+from engine.tokenizer.chat.rendering import RENDERER, TemplateCost
+from engine.tokenizer.chat.sandbox import MAX_TEMPLATE, TemplateFailure
 from engine.tokenizer.metadata import Keys, Metadata
 from engine.tokenizer.prompts import Piece, Specials, cut
-
-KEY = "tokenizer.chat_template"
 
 Message = Mapping[str, str]
 """`role`, one of ROLES, and `content`."""
 
-ROLES = {name: written(name) for name in ("system", "user", "assistant")}
-"""Templates write control tokens with them."""
+ROLES = ("system", "user", "assistant")
 
 FALLBACK_DATE = Date(2024, 7, 26)
 """Where nobody gives a date and a template has none to fall back on; it is Llama 3's."""
-
-CHATML = (
-    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
-PLAIN = (
-    "{% for message in messages %}{{ message.role | capitalize }}:\n{{ message.content }}\n\n{% endfor %}"
-    "{% if add_generation_prompt %}Assistant:\n{% endif %}"
-)
-"""For files without a template: ChatML where the vocabulary has its tokens, else plain text."""
 
 _SYSTEM, _USER = "Probe of a System,\n\n 1 Text.", "Probe of a User's  text:\n 2 {x} \u00c4."
 
@@ -47,20 +35,21 @@ class ChatTemplate:
 
     def __init__(self, source: str, tokens: Mapping[str, str], specials: Specials) -> None:
         """`tokens` are what templates know by name, such as `bos_token`. Raises UnsupportedModel."""
+        if len(source) > MAX_TEMPLATE:
+            raise UnsupportedModel(f"{KEY}: {len(source):,} characters, expected at most {MAX_TEMPLATE:,}")
         self.sha256 = hashlib.sha256(json.dumps([source, dict(tokens)]).encode()).hexdigest()
-        self._variables = {name: written(token) for name, token in tokens.items()}
+        self._source, self._tokens = source, dict(tokens)
         self._usual_date = FALLBACK_DATE if _NEEDS_DATE.search(source) and not _HAS_DATE.search(source) else None
         self._tools: list[Any] | None = None
         try:
-            self._program = Program(source)
             pieces = self._first_pieces()
+            self._joins_system = not self._takes_system()
         except TemplateFailure as error:
             raise UnsupportedModel(f"{KEY}: {error}") from error
         if not _says(pieces, _USER):
             raise UnsupportedModel(f"{KEY}: changes or leaves out what a user says")
         if _tokens(pieces, specials) != _tokens([Piece("".join(p.text for p in pieces), False)], specials):
             raise UnsupportedModel(f"{KEY}: writes control tokens by other means than its own text")
-        self._joins_system = not self._takes_system()
 
     def render(
         self, messages: Sequence[Message], *, date: Date | None = None, thinks: bool = False
@@ -79,25 +68,27 @@ class ChatTemplate:
         messages = [{"role": "user", "content": _USER}]
         try:
             return self._pieces(messages, None, False)
+        except TemplateCost:
+            raise
         except TemplateFailure:
             self._tools = []
             return self._pieces(messages, None, False)
 
     def _pieces(self, messages: Sequence[Message], date: Date | None, thinks: bool) -> tuple[Piece, ...]:
         """Renders messages to pieces. Raises TemplateFailure."""
-        found = [{"role": ROLES[_role(message)], "content": message["content"]} for message in messages]
-        variables: dict[str, Any] = {
-            "messages": found, "tools": self._tools, "documents": None, "add_generation_prompt": True,
-            "enable_thinking": thinks, "thinking": thinks, **self._variables,
-        }  # fmt: skip
-        if used := date or self._usual_date:
-            variables["strftime_now"] = used.strftime
-        return pieces_of(self._program.render(variables, sum(len(message["content"]) for message in messages)))
+        used = date or self._usual_date
+        return RENDERER.render({
+            "source": self._source, "tokens": self._tokens, "tools": self._tools, "thinks": thinks,
+            "messages": [[_role(message), message["content"]] for message in messages],
+            "date": used.isoformat() if used else None,
+        })  # fmt: skip
 
     def _takes_system(self) -> bool:
         try:
             messages = [{"role": "system", "content": _SYSTEM}, {"role": "user", "content": _USER}]
             pieces = self._pieces(messages, None, False)
+        except TemplateCost:
+            raise
         except TemplateFailure:
             return False
         return _says(pieces, _SYSTEM) and _says(pieces, _USER)
@@ -107,7 +98,7 @@ def read_chat_template(metadata: Metadata, specials: Specials) -> ChatTemplate:
     """The template that a GGUF file has, else CHATML or PLAIN. Raises BadModelFile, UnsupportedModel."""
     source = metadata.get(KEY)
     if source is None:
-        source = CHATML if {"<|im_start|>", "<|im_end|>"} <= set(specials.control) else PLAIN
+        source = assumed(specials.control)
     if not isinstance(source, str):
         raise BadModelFile(f"{KEY}: found {type(source).__name__}, expected text")
     tokens = Keys(metadata).tokens

@@ -7,6 +7,7 @@ file than before, so a command's change holds from the next request on.
 import contextlib
 import fcntl
 import hashlib
+import hmac
 import json
 import os
 import secrets
@@ -58,6 +59,19 @@ class Person:
     def mark(self) -> str:
         """Return what their sessions are opened with: another one after they were invited anew."""
         return self.passphrase.hash if self.passphrase else ""
+
+    def known_by(self) -> str:
+        """Make a sign by which a browser is known later, until the passphrase is another one."""
+        nonce = secrets.token_hex(16)
+        return f"{nonce}.{self._mac(nonce)}"
+
+    def is_known(self, sign: str) -> bool:
+        """Whether it is such a sign of this person."""
+        nonce, _, mac = sign.partition(".")
+        return self.passphrase is not None and hmac.compare_digest(mac.encode(), self._mac(nonce).encode())
+
+    def _mac(self, nonce: str) -> str:
+        return hmac.new(self.mark.encode(), f"{self.name}\0{nonce}".encode(), hashlib.sha256).hexdigest()
 
     @property
     def rights(self) -> frozenset[Right]:

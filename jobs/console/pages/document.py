@@ -19,7 +19,7 @@ from jobs.console.documents.sheets import view_of
 from jobs.console.documents.telling import Told, tell
 from jobs.console.house import Visit
 from jobs.console.page import Page
-from jobs.console.pages.queue import asked_of
+from jobs.console.pages.queue import ASKS, asked_of
 from jobs.console.refused import RefusedError
 from jobs.console.render import render
 from jobs.console.rights import Right
@@ -46,7 +46,7 @@ def _document(visit: Visit) -> Response:
 
 def _shown(visit: Visit, tried: _Tried | None) -> Response:
     entry = int(visit.path["entry"])
-    asked = asked_of(visit.request.query_params)
+    asked = asked_of(visit.query)
     viewed = pipeline.open_document(visit.site, entry, visit.house.drawer)
     _record_reading(visit, entry)
     answer = answer_of(viewed.row, viewed.places) if viewed.row else None
@@ -132,7 +132,7 @@ def _whole_story(visit: Visit) -> Response:
     entry = pipeline.entry_of(visit.site, int(visit.path["entry"]))
     _record_reading(visit, entry.n)
     family = attempt(lambda: relatives(visit.house, entry.n)).value or []
-    asked = asked_of(visit.request.query_params)
+    asked = asked_of(visit.query)
     return render(visit, "story.html", entry=entry, story=_told(visit, entry, family), asked=asked)
 
 
@@ -148,7 +148,7 @@ def _picture(visit: Visit) -> Response:
 
 
 def _decide(visit: Visit) -> Response:
-    entry, asked = int(visit.path["entry"]), asked_of(visit.request.query_params)
+    entry, asked = int(visit.path["entry"]), asked_of(visit.query)
     assert visit.person is not None  # the right that this page takes is somebody's
     viewed = pipeline.open_document(visit.site, entry, visit.house.drawer)
     answer = answer_of(viewed.row, viewed.places) if viewed.row else Answer("")
@@ -176,8 +176,8 @@ def _number(text: str | None, otherwise: int = 1) -> int:
 
 
 PAGES = (
-    Page("/documents/{entry:int}", _document, Right.DOCUMENTS),
-    Page("/documents/{entry:int}/story", _whole_story, Right.DOCUMENTS),
-    Page("/documents/{entry:int}/pages/{number:int}.png", _picture, Right.DOCUMENTS),
-    Page("/documents/{entry:int}/decide", _decide, Right.DECIDE, "POST"),
+    Page("/documents/{entry:int}", _document, Right.DOCUMENTS, asks=(*ASKS, "view", "first", "did", "done")),
+    Page("/documents/{entry:int}/story", _whole_story, Right.DOCUMENTS, asks=ASKS),
+    Page("/documents/{entry:int}/pages/{number:int}.png", _picture, Right.DOCUMENTS, asks=("width",)),
+    Page("/documents/{entry:int}/decide", _decide, Right.DECIDE, "POST", ASKS),
 )

@@ -18,6 +18,7 @@ from jobs.console.drawing import HEIGHT, WIDTH, Columns, columns
 from jobs.console.house import House, Visit
 from jobs.console.now import JobNow, RunNow
 from jobs.console.page import Page
+from jobs.console.pages.queue import divided
 from jobs.console.render import duration, render
 from jobs.console.rights import Right
 
@@ -85,7 +86,7 @@ def _home(visit: Visit) -> Response:
         running=running.value,
         lines=lines,
         nights=attempt(lambda: grid(nights.value or [], running.value)) if nights.why is None else nights,
-        last=attempt(lambda: _last_night(house, nights.value or [])),
+        last=attempt(lambda: _last_night(visit, nights.value or [])),
         plot=attempt(lambda: _throughput(house)),
         width=WIDTH,
         height=HEIGHT,
@@ -194,7 +195,7 @@ class LastNight:
         return sum(number for state, number in self.counts.items() if state not in ("ignored", "pending"))
 
 
-def _last_night(house: House, nights: Sequence[pipeline.Night]) -> LastNight | None:
+def _last_night(visit: Visit, nights: Sequence[pipeline.Night]) -> LastNight | None:
     if not nights:
         return None
     night = nights[0].night
@@ -203,10 +204,14 @@ def _last_night(house: House, nights: Sequence[pipeline.Night]) -> LastNight | N
     for each in mine:
         for state, number in each.counts.items():
             counts[state] = counts.get(state, 0) + number
-    with house.indexes.queue() as queue:
-        failures = queue.counts(pipeline.Filter(states=("failed",), night=night), "failure")
+    with visit.house.indexes.queue() as queue:
+        public, private = divided(visit, queue, pipeline.Filter(states=("failed",), night=night))
+        failures = queue.counts(public, "failure")
+        untold = queue.count(private) if private else 0
     known = {failure.value: failure.remedy for failure in pipeline.Failure}
-    told = [(name or "not told (private)", number, known.get(name, "")) for name, number in failures.items()]
+    told = [(name, number, known.get(name, "")) for name, number in failures.items() if name]
+    untold += failures.get("", 0)
+    told += [("", untold, "Why is told to those who may open documents.")] if untold else []
     refused = [each.job for each in mine if each.state == "refused"]
     return LastNight(night, len(mine), counts, sum(each.seconds for each in mine), told, refused)
 

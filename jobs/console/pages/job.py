@@ -9,10 +9,10 @@ from starlette.responses import RedirectResponse, Response
 
 import pipeline
 from jobs.console.attempt import attempt
-from jobs.console.house import House, Visit
+from jobs.console.house import Visit
 from jobs.console.page import Page
 from jobs.console.pages.home import turn
-from jobs.console.pages.queue import private_jobs
+from jobs.console.pages.queue import hidden_jobs, is_hidden
 from jobs.console.pages.runs import runs_of, settings_of
 from jobs.console.refused import RefusedError
 from jobs.console.render import render
@@ -40,7 +40,6 @@ def _job(visit: Visit) -> Response:
     digest = next((run.job_digest for run in runs.value or () if run.job_digest), None)
     settings = attempt(lambda: pipeline.settings_in_words(settings_of(house, digest) or {}))
     running = house.present.running()
-    hidden = not visit.may(Right.DOCUMENTS) and name in private_jobs(house)
     return render(
         visit,
         "job.html",
@@ -49,7 +48,7 @@ def _job(visit: Visit) -> Response:
         running=running if running and running.job == name else None,
         busy=running is not None,
         runs=runs,
-        counted_all=attempt(lambda: _counted(house, name, hidden)),
+        counted_all=attempt(lambda: _counted(visit, name)),
         settings=settings,
         behind=attempt(house.indexes.behind),
         remedies={failure.value: failure.remedy for failure in pipeline.Failure},
@@ -57,10 +56,11 @@ def _job(visit: Visit) -> Response:
     )
 
 
-def _counted(house: House, job: str, hidden: bool) -> Counted:
-    """`hidden`: without what stands in the documents, or why they failed."""
+def _counted(visit: Visit, job: str) -> Counted:
+    """Of documents that the person may not open, without what stands in them, or why they failed."""
     mine = pipeline.Filter(jobs=(job,))
-    with house.indexes.queue() as queue:
+    with visit.house.indexes.queue() as queue:
+        hidden = job in hidden_jobs(visit, queue)
         states = queue.counts(mine, "state")
         labels = {} if hidden else queue.counts(mine, "label")
         failures = {} if hidden else queue.counts(pipeline.Filter(jobs=(job,), states=("failed",)), "failure")
@@ -79,6 +79,8 @@ def _retry(visit: Visit) -> Response:
     name, failure = _known(visit), visit.form.get("failure", "")
     if failure and failure not in {each.value for each in pipeline.Failure}:
         raise RefusedError(422, f"There is no class of failures {failure!r}.")
+    if failure and is_hidden(visit, name):  # how many of a class there are would tell why each failed
+        raise RefusedError(403, f"Why documents of {name} failed is told to those who may open them; take up all.")
     command = ("retry", name, *(("--class", failure) if failure else ()))
     title = f"take up again what failed in {name}" + (f" as {failure}" if failure else "")
     work = visit.house.works.start(visit.name, title, command, job=name, link=f"/jobs/{name}")

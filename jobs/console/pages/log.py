@@ -154,8 +154,8 @@ def _number(text: str | None) -> int | None:
 
 PAGES = (
     Page("/log", _log, Right.LOG),
-    Page("/log/days/{day:str}", _day, Right.LOG),
-    Page("/log/entries", _entries, Right.LOG),
+    Page("/log/days/{day:str}", _day, Right.LOG, asks=("from",)),
+    Page("/log/entries", _entries, Right.LOG, asks=("first",)),
     Page("/log/verify", _verify, Right.LOG, "POST"),
     Page("/log/export", _export, Right.LOG, "POST"),
 )

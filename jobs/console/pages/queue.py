@@ -12,14 +12,16 @@ from starlette.responses import Response
 
 import pipeline
 from jobs.console.attempt import attempt
-from jobs.console.house import House, Visit
+from jobs.console.house import Visit
 from jobs.console.page import Page
 from jobs.console.refused import RefusedError
 from jobs.console.render import render
 from jobs.console.rights import Right
 
 _SEVERAL: Final = {"job": "jobs", "state": "states", "label": "labels", "failure": "failures"}
-_ONE: Final = ("folder", "night", "text", "review", "settings")
+_ONE: Final = ("folder", "night", "text", "review", "settings", "versions")
+ASKS: Final = (*_SEVERAL, *_ONE, "sort")
+"""The names by which an address says what is asked of the queue."""
 _LIMIT: Final = 50
 _MOST_CHOICES: Final = 300
 _LONGEST: Final = 200
@@ -60,24 +62,6 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A row of the list; of a private document, for people who may not open it, without what stands in it."""
-
-    item: pipeline.Item
-    hidden: bool
-
-    @property
-    def path(self) -> str:
-        """Where the document came from."""
-        return "a private document" if self.hidden else self.item.path
-
-    @property
-    def answer(self) -> str:
-        """The short answer, or why there is none."""
-        return "" if self.hidden else self.item.answer
-
-
-@dataclass(frozen=True)
 class Choices:
     """Holds what the filters can be set to: value -> how many documents that would leave of all."""
 
@@ -90,12 +74,14 @@ class Choices:
 
 @dataclass(frozen=True)
 class Listed:
-    """A page of the queue."""
+    """A page of the queue. `kept_back`: how many private documents are as asked, which the person may not open and of
+    which none is in the list; None where what was asked would tell what stands in them."""
 
-    rows: tuple[Shown, ...]
+    rows: tuple[pipeline.Item, ...]
     total: int
     next: str | None
     choices: Choices
+    kept_back: int | None = 0
 
 
 def asked_of(query: QueryParams) -> Asked:
@@ -107,15 +93,20 @@ def asked_of(query: QueryParams) -> Asked:
     sort = query.get("sort") or "score"
     if sort not in SORTS:
         raise RefusedError(404, "There is no such order of documents.")
-    if named["settings"] not in (None, "current") or named["review"] not in (None, *REVIEWS):
+    versions = named["versions"]
+    if (
+        named["settings"] not in (None, "current")
+        or named["review"] not in (None, *REVIEWS)
+        or (versions not in (None, "newest", "all"))
+    ):
         raise RefusedError(404, "There is no such filter of documents.")
+    named["versions"] = None if versions == "all" else versions or "rule"
     return Asked(pipeline.Filter(**named), sort, (*known, *([("sort", sort)] if sort != "score" else [])))
 
 
 def _queue(visit: Visit) -> Response:
-    asked = asked_of(visit.request.query_params)
-    private = frozenset[str]() if visit.may(Right.DOCUMENTS) else private_jobs(visit.house)
-    listed = attempt(lambda: _listed(visit, asked, private))
+    asked = asked_of(visit.query)
+    listed = attempt(lambda: _listed(visit, asked))
     return render(
         visit,
         "queue.html",
@@ -125,34 +116,48 @@ def _queue(visit: Visit) -> Response:
         sorts=SORTS,
         reviews=REVIEWS,
         after=visit.query.get("after"),
-        private=private,
     )
 
 
-def _listed(visit: Visit, asked: Asked, private: frozenset[str]) -> Listed:
-    with visit.house.indexes.queue() as queue:
-        found, choices = asked.filter, _choices(queue, asked.filter, private)
-        if private and (found.text or found.folder or found.labels):  # these would tell what stands in them
-            public = tuple(job for job in found.jobs or choices.jobs if job not in private)
-            found = replace(found, jobs=public or ("",))
-        try:
-            page = queue.page(found, asked.sort, visit.query.get("after") or None, _LIMIT)
-        except ValueError:
-            raise LookupError("There is no such place in this order; begin at its first page.") from None
-        rows = tuple(Shown(item, item.job in private) for item in page.items)
-        return Listed(rows, page.total, page.next, choices)
+def _listed(visit: Visit, asked: Asked) -> Listed:
+    house, given, use = visit.house, visit.query.get("after"), f"{visit.name}, {asked.sort}"
+    after = house.seal.opened(use, given) if given else None
+    if given and after is None:
+        raise LookupError("There is no such place in this order; begin at its first page.")
+    with house.indexes.queue() as queue:
+        public, private = divided(visit, queue, asked.filter)
+        page = queue.page(public, asked.sort, after, _LIMIT)
+        following = page.next and house.seal.closed(use, page.next)
+        listed = Listed(page.items, page.total, following, _choices(queue, asked.filter, public))
+        if private is not None:
+            names = private.versions == "newest" or private.text or private.folder
+            telling = names or private.labels or private.failures
+            kept_back = None if telling else queue.count(replace(private, versions=None))
+            listed = replace(listed, kept_back=kept_back)
+        return listed
 
 
-def _choices(queue: pipeline.Queue, asked: pipeline.Filter, private: frozenset[str]) -> Choices:
-    """The values that occur, within the jobs and the night that are chosen."""
-    within = pipeline.Filter(jobs=asked.jobs, night=asked.night)
-    public = tuple(job for job in queue.counts(pipeline.Filter(), "job") if job not in private) if private else ()
-    words = replace(within, jobs=tuple(job for job in asked.jobs or public if job not in private) or ("",))
+def divided(
+    visit: Visit, queue: pipeline.Queue, asked: pipeline.Filter
+) -> tuple[pipeline.Filter, pipeline.Filter | None]:
+    """A filter, for the documents that the person may see, and for those that are kept back; None where none are.
+    Where such a document stands in an order, and whether it is found by what stands in it, would tell that."""
+    hidden = hidden_jobs(visit, queue)
+    if not hidden:
+        return asked, None
+    jobs = asked.jobs or tuple(queue.counts(pipeline.Filter(), "job"))
+    public, private = (tuple(job for job in jobs if (job in hidden) == kept) or ("",) for kept in (False, True))
+    return replace(asked, jobs=public), replace(asked, jobs=private)
+
+
+def _choices(queue: pipeline.Queue, asked: pipeline.Filter, public: pipeline.Filter) -> Choices:
+    """The values that occur, within the jobs and the night that are chosen; labels and failures of `public` alone."""
+    within, words = (pipeline.Filter(jobs=each.jobs, night=asked.night) for each in (asked, public))
     return Choices(
         jobs=queue.counts(pipeline.Filter(), "job"),
         states=queue.counts(within, "state"),
-        labels=_most(queue.counts(words if private else within, "label")),
-        failures=_most(queue.counts(words if private else within, "failure")),
+        labels=_most(queue.counts(words, "label")),
+        failures=_most(queue.counts(words, "failure")),
         nights=dict(sorted(queue.counts(pipeline.Filter(jobs=asked.jobs), "night").items(), reverse=True)),
     )
 
@@ -161,11 +166,17 @@ def _most(counts: Mapping[str, int]) -> dict[str, int]:
     return {name: number for name, number in list(counts.items())[:_MOST_CHOICES] if name}
 
 
-def private_jobs(house: House) -> frozenset[str]:
-    """The jobs whose documents only some may open: that are private now, or ever were."""
-    with house.indexes.chronicle() as chronicle:
-        ever = chronicle.private_jobs()
-    return frozenset(ever | {job.name for job in house.present.jobs() if job.private})
+def hidden_jobs(visit: Visit, queue: pipeline.Queue) -> frozenset[str]:
+    """The jobs whose documents the person may not open: that are private now, or of which a row ever was."""
+    if visit.may(Right.DOCUMENTS):
+        return frozenset()
+    return frozenset(queue.private_jobs() | {job.name for job in visit.house.present.jobs() if job.private})
 
 
-PAGES = (Page("/queue", _queue, Right.LISTS),)
+def is_hidden(visit: Visit, job: str) -> bool:
+    """Whether the person may not open the documents of a job."""
+    with visit.house.indexes.queue() as queue:
+        return job in hidden_jobs(visit, queue)
+
+
+PAGES = (Page("/queue", _queue, Right.LISTS, asks=(*ASKS, "after")),)

@@ -118,6 +118,6 @@ def _number(text: str | None) -> int | None:
 
 
 PAGES = (
-    Page("/runs", _runs, Right.LISTS),
+    Page("/runs", _runs, Right.LISTS, asks=("job", "before")),
     Page("/runs/{run:str}", _run, Right.LISTS),
 )

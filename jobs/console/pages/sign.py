@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from math import ceil
 from urllib.parse import urlsplit
 
 from starlette.responses import RedirectResponse, Response
 
 import pipeline
 from jobs.console.access.passphrase import FEWEST, MOST, why_refused
-from jobs.console.access.people import Person
-from jobs.console.admit import COOKIE
+from jobs.console.access.people import Person, why_no_name
+from jobs.console.admit import COOKIE, give_session, make_known, source_of, take_session
 from jobs.console.house import Visit
 from jobs.console.page import Page
 from jobs.console.refused import RefusedError
@@ -30,14 +31,19 @@ def sign_in_page(visit: Visit, *, status: int = 200, told: str | None = None, na
 
 def _sign_in(visit: Visit) -> Response:
     name, passphrase = visit.form.get("name", "").strip(), visit.form.get("passphrase", "")
-    if wait := visit.house.patience.wait(name):
-        raise RefusedError(429, f"Too many attempts. Try again in {wait:.0f} seconds.")
-    person = visit.house.people.enters(name, passphrase)
+    person, patience = None, visit.house.patience
+    if why_no_name(name):  # nobody is called so: nothing has to be compared or counted
+        name = ""
+    else:
+        source = source_of(visit.request, visit.house.people.find(name))
+        if wait := patience.begin(name, source):
+            told = f"Too many attempts. Try again in {ceil(wait)} seconds, or by a browser that came in before."
+            raise RefusedError(429, told)
+        if person := visit.house.people.enters(name, passphrase):
+            patience.succeeded(name, source)
     if person is None:
-        visit.house.patience.failed(name)
         visit.house.attempts.refused_here("a wrong name or passphrase")
         return sign_in_page(visit, status=401, told="This name and passphrase do not belong together.", name=name)
-    visit.house.patience.succeeded(name)
     return _begin(visit, person, _own_path(visit.form.get("next", "/")))
 
 
@@ -68,14 +74,15 @@ def _begin(visit: Visit, person: Person, then: str) -> Response:
     token, _ = visit.house.sessions.begin(person.name, person.mark)
     record(visit.site, pipeline.SignedIn(person=person.name, roles=", ".join(person.roles)))
     answer = RedirectResponse(then, 303)
-    answer.set_cookie(COOKIE, token, path="/", httponly=True, samesite="strict")
+    give_session(visit.house, answer, token)
+    make_known(visit.house, answer, person)
     return answer
 
 
 def _sign_out(visit: Visit) -> Response:
     visit.house.sessions.end(visit.request.cookies.get(COOKIE, ""))
     answer = RedirectResponse("/sign-in", 303)
-    answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    take_session(visit.house, answer)
     return answer
 
 
@@ -88,7 +95,7 @@ def _own_path(path: str) -> str:
 
 
 PAGES = (
-    Page("/sign-in", sign_in_page, None),
+    Page("/sign-in", sign_in_page, None, asks=("next",)),
     Page("/sign-in", _sign_in, None, "POST"),
     Page("/join/{token:str}", _invite, None),
     Page("/join/{token:str}", _join, None, "POST"),

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from jobs.console.house import Visit
 from jobs.console.page import Page
 from jobs.console.pages.home import turn
-from jobs.console.pages.queue import private_jobs
+from jobs.console.pages.queue import is_hidden
 from jobs.console.refused import RefusedError
 from jobs.console.render import render
 from jobs.console.rights import Right
@@ -23,7 +23,7 @@ def _work(visit: Visit) -> Response:
     asked = Right.OPERATE if work.job else Right.LOG
     if work.person != visit.name and not visit.may(asked):
         raise RefusedError(403, "What others started is shown to those who may start it themselves.")
-    hidden = work.job is not None and not visit.may(Right.DOCUMENTS) and work.job in private_jobs(visit.house)
+    hidden = work.job is not None and is_hidden(visit, work.job)
     return render(
         visit,
         "work.html",

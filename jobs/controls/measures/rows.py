@@ -98,7 +98,7 @@ MEASURES: Mapping[str, Measure] = {
     ),
     "drift": Measure(
         "Each night has a report for people, which warns when the night is unlike those before.",
-        "outbox/*/report-*.html",
+        "outbox/*/_reports/report-*.html",
         _drift,
     ),
 }

@@ -31,6 +31,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
         for path in patient.workspace.other_files():
             found.append(warning(f"{shown(path)} is no job: job files end in .yaml.", "rename it, or move it away"))
         found += _unread(patient, files)
+        found += _unseen(patient)
     yield from found_or(found, _in_order(len(files), patient), jobs=[path.stem for path in files])
 
 
@@ -46,6 +47,16 @@ def _unread(patient: Patient, files: Sequence[Path]) -> Iterator[Finding]:
         if path.is_file() or next((each for each in path.rglob("*") if each.is_file()), None):
             where = shown(patient.place / "inbox" / path.name)
             yield warning(f"{where} lies there, and no job reads it.", "move it into the folder of a job")
+
+
+def _unseen(patient: Patient) -> Iterator[Finding]:
+    """Tell of input folders in which another machine may still write to a file that is taken."""
+    for job, plan in patient.plans():
+        if kind := pipeline.shared_with(plan.input.folder, patient.root / "proc/self/mountinfo"):
+            sentence = f"{job.name}: {shown(plan.input.folder)} lies on {kind}, where nobody sees another machine write"
+            seconds = f"files are taken when they were still for {plan.input.settle_seconds:g} s"
+            remedy = "let whole files be renamed into it, or put _READY or manifest.sha256 there last"
+            yield warning(f"{sentence}: {seconds}.", remedy)
 
 
 def _in_order(number: int, patient: Patient) -> str:

@@ -48,6 +48,7 @@ class Follower:
         self._service = service_of(self.workspace) or 0
         self._idle: float | None = None  # since when the service could have taken the request up
         self._waits_for = ""
+        self._inside: dict[str, str | int | None] | None = None
         self._total: int | None = None
 
     def run(self) -> pipeline.RunReport | Ending:
@@ -132,6 +133,12 @@ class Follower:
                 self._total = running.total
                 self.watcher.found(running.total)
             self.watcher.reached(running.counts)
+            if running.inside and running.inside != self._inside:
+                told = running.inside
+                event = pipeline.READING if told["counts"] == "pages" else pipeline.COMPUTING
+                done = {str(told["counts"]): told["done"]}
+                self.watcher.note(event, **done, of=told["of"], document=told["document"])
+            self._inside = running.inside
             return
         whose = "the service" if writer == service else f"process {writer}" if writer else "another process"
         waits_for = "the service" if writer is None else f"{whose}, which runs {running.job}" if running else whose

@@ -23,12 +23,15 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Column:
-    """A column by its name; `scale` of DECIMAL: digits behind the point."""
+    """A column by its name."""
 
     name: str
     kind: Kind
-    scale: int = 0
 
+
+DIGITS, SCALE = 38, 9
+"""Digits of every DECIMAL, and how many of them are behind the point: always the same, so that tables can be read
+together and multiplied."""
 
 Cell = str | int | float | Decimal | date | datetime | None
 Line = Sequence[Cell]

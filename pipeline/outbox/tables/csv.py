@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from pipeline.outbox.tables.base import Cell, Column, Counted, Line
+from pipeline.text.visible import storable
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001  wide forms are taken too
 _APOSTROPHE = "'"
@@ -42,7 +43,7 @@ def to_text(cell: Cell) -> str:
         case None:
             return ""
         case str():
-            return harmless(cell.replace("\0", "\ufffd"))
+            return harmless(storable(cell).replace("\0", "\ufffd"))
         case datetime():
             return cell.isoformat(timespec="seconds")
         case date():

@@ -1,25 +1,27 @@
 """Rows of results as lines of a flat table.
 
-Which columns there are, the rows say: a first pass over them (`Survey`) learns the task, the fields and their types,
-and a second one makes the lines. A field of type money, number, percent or date has a column of that type, money one
-with the currency beside it. A value that is none (2025-12 is no day) stands in a text column of its own, so that the
-other values keep their type and nothing is lost. A field with several values in a row is a text column.
+Which columns there are and of which types, the job's settings say, never the rows: two tables of a job can be read as
+one. A field of type money, number, percent or date has a column of that type, money one with the currency beside it,
+and each a text column for values that are none (2025-12 is no day), so that nothing is lost. A field that may have
+several values is a text column. What rows have of fields that the job has no more stands in `other_fields`. Where the
+job's file is gone, the types are those with which its rows were made (`Layout.of_rows`).
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
-from pipeline.outbox.tables.base import Cell, Column, Kind, Line
+from pipeline.outbox.tables.base import SCALE, Cell, Column, Kind, Line
+from pipeline.tasks import Slot, Task, name_of
+from pipeline.text.visible import storable
 
 Row = Mapping[str, Any]
 
-_MOST_SCALE: Final = 18  # digits behind the point of a decimal
-_MOST_DIGITS: Final = 20  # before it
+_MOST_DIGITS: Final = 20  # before the point of a decimal
 _MONEY = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)(?: (\S.{0,15}))?", re.ASCII)
 _BETWEEN = "; "
 _KINDS = {"money": Kind.DECIMAL, "number": Kind.DECIMAL, "percent": Kind.DECIMAL, "date": Kind.DATE}
@@ -27,64 +29,57 @@ _FIRST = (Column("document", Kind.TEXT), Column("state", Kind.TEXT), Column("rea
 _LAST = (
     Column("evidence_page", Kind.INTEGER), Column("original", Kind.LINK), Column("notes", Kind.TEXT),
     Column("decided", Kind.TEXT), Column("decided_by", Kind.TEXT), Column("other_settings", Kind.TEXT),
+    Column("other_fields", Kind.TEXT), Column("newer_file", Kind.INTEGER),
     Column("language", Kind.TEXT), Column("pages", Kind.INTEGER), Column("size", Kind.INTEGER),
     Column("finished_at", Kind.MOMENT), Column("sha256", Kind.TEXT), Column("entry", Kind.INTEGER),
 )  # fmt: skip
 
 
-@dataclass
-class _Field:
-    """Holds what the rows tell of a field: its type (text where they do not agree), whether it has several values in a
-    row, whether values are none of its type, and the most digits behind the point."""
-
-    type: str
-    several: bool = False
-    odd: bool = False
-    scale: int = 0
-
-    @property
-    def kind(self) -> Kind:
-        return Kind.TEXT if self.several else _KINDS.get(self.type, Kind.TEXT)
+_TAKEN = frozenset(column.name for column in (*_FIRST, *_LAST)) | {"score", "label", "summary"}
 
 
-@dataclass
-class Survey:
-    """The columns that rows need."""
+@dataclass(frozen=True)
+class Layout:
+    """The columns of a table: those of its tasks, and of the values that their answers have."""
 
-    tasks: dict[str, None] = field(default_factory=dict)
-    fields: dict[str, _Field] = field(default_factory=dict)
+    tasks: frozenset[str]
+    slots: Mapping[str, Slot]
 
-    def take(self, row: Row) -> None:
-        """Take in a row."""
-        self.tasks[row.get("task") or ""] = None
-        for name, values in _values(row).items():
-            kinds = {kind for kind, _ in values}
-            kind = kinds.pop() if len(kinds) == 1 else "text"
-            known = self.fields.setdefault(name, _Field(kind))
-            if known.type != kind:
-                known.type = "text"
-            said = [value for _, value in values if value is not None]
-            known.several |= len(said) > 1
-            for value in said:
-                self._look(known, value)
+    @classmethod
+    def of_task(cls, task: Task) -> "Layout | None":
+        """The columns of a job with these settings; None where they do not say them, but the model does."""
+        slots = task.slots()
+        return None if slots is None else cls(frozenset({name_of(task)}), {slot.name: slot for slot in slots})
 
-    def _look(self, known: _Field, value: str) -> None:
-        typed, _ = _typed(known.type, value)
-        if isinstance(typed, Decimal):
-            known.scale = max(known.scale, -int(typed.as_tuple().exponent))
-        known.odd |= typed is None
+    @classmethod
+    def of_rows(cls, rows: Iterable[Row]) -> "Layout":
+        """The columns of the settings that made these rows; text where they do not agree."""
+        tasks, slots = set[str](), dict[str, Slot]()
+        for row in rows:
+            tasks.add(row.get("task") or "")
+            for name, values in _values(row).items():
+                kinds = {kind for kind, _ in values}
+                known = slots.get(name, Slot(name, next(iter(kinds))))
+                kind = known.type if kinds == {known.type} else "text"
+                slots[name] = Slot(name, kind, known.many or sum(value is not None for _, value in values) > 1)
+        return cls(frozenset(tasks), slots)
 
     def columns(self) -> tuple[Column, ...]:
-        """The columns, in their order."""
-        taken = {column.name for column in (*_FIRST, *_LAST)} | {"score", "label", "summary"}
+        """The columns, in their order; no two have the same name, in whatever case."""
         made = [*_FIRST]
         if "classify" in self.tasks:
             made.append(Column("label", Kind.TEXT))
         if "summarize" in self.tasks:
             made.append(Column("summary", Kind.TEXT))
         made.append(Column("score", Kind.REAL))
-        for name, known in self.fields.items():
-            made += _columns_of(name if name not in taken else f"{name} (field)", known)
+        taken = {name.casefold() for name in _TAKEN}
+        for slot in self.slots.values():
+            name, again = storable(slot.name), 1
+            while not taken.isdisjoint(column.name.casefold() for column in _columns_of(name, slot)):
+                name, again = f"{storable(slot.name)} (field{f' {again}' if again > 1 else ''})", again + 1
+            new = list(_columns_of(name, slot))
+            taken |= {column.name.casefold() for column in new}
+            made += new
         return (*made, *_LAST)
 
     def line(self, row: Row, original: str | None) -> Line:
@@ -98,12 +93,21 @@ class Survey:
         if "summarize" in self.tasks:
             cells.append(row.get("summary"))
         cells.append(score_of(row))
-        values = _values(row)
-        for name, known in self.fields.items():
-            cells += _cells_of(known, [value for _, value in values.get(name, ()) if value is not None])
+        values = {name: [one for _, one in found if one is not None] for name, found in _values(row).items()}
+        for slot in self.slots.values():
+            cells += _cells_of(slot, values.pop(slot.name, []))
+        left = "; ".join(f"{name}: {value}" for name, some in values.items() for value in some)
         other = "yes" if row.get("other_settings") else None
         cells += [page, original, _BETWEEN.join(row.get("notes") or ()) or None, review.get("action")]
-        cells += [review.get("by"), other, row.get("language"), row.get("pages"), row.get("size")]
+        cells += [
+            review.get("by"),
+            other,
+            left or None,
+            row.get("newer_file"),
+            row.get("language"),
+            row.get("pages"),
+            row.get("size"),
+        ]
         return [*cells, datetime.fromisoformat(ended) if ended else None, row["document"], row["audit_index"]]
 
 
@@ -120,7 +124,7 @@ def _reason(row: Row) -> str | None:
 
 
 def _values(row: Row) -> dict[str, list[tuple[str, str | None]]]:
-    """The fields of a row: name -> the type and value of each."""
+    """The values of a row: name -> the type and value of each."""
     found: dict[str, list[tuple[str, str | None]]] = {}
     for one in row.get("fields") or ():
         found.setdefault(one["name"], []).append((one["type"], one["value"]))
@@ -154,26 +158,28 @@ def _leaves(answer: str) -> Iterator[tuple[str, Any]]:
         yield "answer", answer
 
 
-def _columns_of(name: str, known: _Field) -> Iterator[Column]:
-    yield Column(name, known.kind, min(known.scale, _MOST_SCALE))
-    if known.kind is not Kind.TEXT:
-        if known.type == "money":
+def _columns_of(name: str, slot: Slot) -> Iterator[Column]:
+    kind = _kind_of(slot)
+    yield Column(name, kind)
+    if kind is not Kind.TEXT:
+        if slot.type == "money":
             yield Column(f"{name} currency", Kind.TEXT)
-        if known.odd:
-            yield Column(f"{name} as text", Kind.TEXT)
+        yield Column(f"{name} as text", Kind.TEXT)
 
 
-def _cells_of(known: _Field, values: Sequence[str]) -> Iterator[Cell]:
-    if known.kind is Kind.TEXT:
+def _kind_of(slot: Slot) -> Kind:
+    return Kind.TEXT if slot.many else _KINDS.get(slot.type, Kind.TEXT)
+
+
+def _cells_of(slot: Slot, values: Sequence[str]) -> Iterator[Cell]:
+    if _kind_of(slot) is Kind.TEXT:
         yield _BETWEEN.join(values) or None
         return
-    value = values[0] if values else None
-    typed, currency = _typed(known.type, value) if value is not None else (None, None)
+    typed, currency = _typed(slot.type, values[0]) if len(values) == 1 else (None, None)
     yield typed
-    if known.type == "money":
+    if slot.type == "money":
         yield currency
-    if known.odd:
-        yield value if typed is None else None
+    yield None if typed is not None else _BETWEEN.join(values) or None
 
 
 def _typed(kind: str, value: str) -> tuple[Cell, str | None]:
@@ -202,4 +208,4 @@ def _decimal(text: str) -> Decimal | None:
     if not number.is_finite() or number.adjusted() >= _MOST_DIGITS:
         return None
     plain = number if int(number.as_tuple().exponent) <= 0 else number.quantize(Decimal(1))
-    return plain if -int(plain.as_tuple().exponent) <= _MOST_SCALE else None
+    return plain if -int(plain.as_tuple().exponent) <= SCALE else None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.outbox.tables.base import Cell, Column, Counted, Line
+from pipeline.text.visible import storable
 
 
 def write(path: Path, columns: Sequence[Column], lines: Iterable[Line]) -> int:
@@ -26,6 +27,8 @@ def _plain(cell: Cell) -> Any:
             return cell.isoformat(timespec="milliseconds")
         case date():
             return cell.isoformat()
+        case str():
+            return storable(cell)
         case Decimal():
             return format(cell, "f")
         case _:

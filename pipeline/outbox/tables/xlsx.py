@@ -4,6 +4,7 @@ Texts are written as texts, whatever they begin with: nothing that a document sa
 are written by us alone, to files beside the table.
 """
 
+import os
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -13,7 +14,8 @@ from urllib.parse import quote
 
 import xlsxwriter
 
-from pipeline.outbox.tables.base import Cell, Column, Kind, Line, TableRefusedError
+from pipeline.outbox.tables.base import SCALE, Cell, Column, Kind, Line, TableRefusedError
+from pipeline.text.visible import storable
 
 _MOST_LINES = 1_048_575  # of a sheet, below its head
 _MOST_CHARACTERS = 32_767  # of a cell
@@ -30,6 +32,7 @@ def write(path: Path, columns: Sequence[Column], lines: Iterable[Line]) -> int:
     book = xlsxwriter.Workbook(str(path), _OPTIONS)
     sheet, count = book.add_worksheet("answers"), 0
     bold, formats = book.add_format({"bold": True}), [_format(book, column) for column in columns]
+    decimals = [book.add_format({"num_format": f"{0:.{scale}f}"}) for scale in range(SCALE + 1)]
     for at, column in enumerate(columns):
         sheet.set_column(at, at, _WIDTHS.get(column.kind, 14))
         sheet.write_string(0, at, column.name[:_MOST_CHARACTERS], bold)
@@ -39,7 +42,8 @@ def write(path: Path, columns: Sequence[Column], lines: Iterable[Line]) -> int:
             if count > _MOST_LINES:
                 raise TableRefusedError(f"a sheet has at most {_MOST_LINES:,} rows: write CSV or Parquet")
             for at, (column, cell) in enumerate(zip(columns, line, strict=True)):
-                _write(sheet, count, at, column, cell, formats[at])
+                look = decimals[-int(cell.as_tuple().exponent)] if isinstance(cell, Decimal) else formats[at]
+                _write(sheet, count, at, column, cell, look)
         sheet.autofilter(0, 0, count, max(len(columns) - 1, 0))
     finally:
         _close(book)
@@ -56,8 +60,6 @@ def _close(book: Any) -> None:
 
 def _format(book: Any, column: Column) -> Any:
     match column.kind:
-        case Kind.DECIMAL:
-            return book.add_format({"num_format": "0." + "0" * column.scale if column.scale else "0"})
         case Kind.DATE:
             return book.add_format({"num_format": "yyyy-mm-dd"})
         case Kind.MOMENT:
@@ -80,12 +82,13 @@ def _write(sheet: Any, row: int, at: int, column: Column, cell: Cell, look: Any)
             sheet.write_number(row, at, float(cell), look)
         case int() | float():
             sheet.write_number(row, at, cell, look)
-        case str() if column.kind is Kind.LINK and len(target := f"external:{quote(cell)}") <= _MOST_LINK:
-            sheet.write_url(row, at, target, look, cell[:255])
+        case str() if column.kind is Kind.LINK and len(target := f"external:{quote(os.fsencode(cell))}") <= _MOST_LINK:
+            sheet.write_url(row, at, target, look, storable(cell)[:255])
         case _:
             sheet.write_string(row, at, _shortened(format(cell, "f") if isinstance(cell, Decimal) else str(cell)))
 
 
 def _shortened(text: str) -> str:
     """The text as a cell can have it."""
+    text = storable(text)
     return text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 1] + "…"

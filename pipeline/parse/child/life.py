@@ -5,6 +5,7 @@ Here and only here, anything that goes wrong in a parser becomes that document's
 
 import os
 import sys
+import time
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,14 +15,15 @@ from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse import sandbox
 from pipeline.parse.child.channel import Channel, ChannelClosedError
-from pipeline.parse.child.reply import format_failure, format_no_room, format_parsed
+from pipeline.parse.child.reply import format_failure, format_far, format_no_room, format_parsed
 from pipeline.parse.formats import PARSERS, Source
 from pipeline.parse.limits import Limits
 from pipeline.parse.members import NoRoomError
-from pipeline.parse.options import from_message
+from pipeline.parse.options import Far, from_message
 from pipeline.parse.sniff import media_type_of
 from pipeline.parse.view import drawing
 
+_EVERY_SECONDS = 1.0
 _DEPTH = 12_000  # Python frames: more than any document that lxml accepts needs
 
 
@@ -35,14 +37,26 @@ def serve(channel: Channel, limits: Limits, isolation: dict[str, bool]) -> None:
         except ChannelClosedError:
             return
         sandbox.allow_seconds(limits.seconds)
-        answer = _answer(fds, request, limits)
+        answer = _answer(fds, request, limits, _Far(channel))
         text = answer.pop("text", None)
         channel.send(answer if text is None else answer | {"text_follows": True}, text=text)
 
 
-def _answer(fds: Sequence[int], request: dict[str, Any], limits: Limits) -> dict[str, Any]:
+class _Far:
+    """Tells the parent now and then how far a document is read."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel, self._told = channel, time.monotonic()
+
+    def __call__(self, done: int, of: int) -> None:
+        if time.monotonic() - self._told >= _EVERY_SECONDS:
+            self._channel.send(format_far(done, of))
+            self._told = time.monotonic()
+
+
+def _answer(fds: Sequence[int], request: dict[str, Any], limits: Limits, far: Far) -> dict[str, Any]:
     try:
-        return _done(_source(fds, request, limits), request.get("view"))
+        return _done(_source(fds, request, limits, far), request.get("view"))
     except NoRoomError as error:
         return format_no_room(error)
     except DocumentError as error:
@@ -61,12 +75,12 @@ def _answer(fds: Sequence[int], request: dict[str, Any], limits: Limits) -> dict
             os.close(fd)
 
 
-def _source(fds: Sequence[int], request: dict[str, Any], limits: Limits) -> Source:
+def _source(fds: Sequence[int], request: dict[str, Any], limits: Limits, far: Far) -> Source:
     data = _read(fds[0] if fds else None)
     if not data:
         raise DocumentError(Failure.EMPTY, "the file has 0 bytes")
     options = from_message(request["options"])
-    return Source(data, request["name"], limits, options, fds[1] if len(fds) > 1 else None)
+    return Source(data, request["name"], limits, options, fds[1] if len(fds) > 1 else None, far)
 
 
 def _done(source: Source, view: dict[str, Any] | None) -> dict[str, Any]:

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipeline.parse.child.channel import Channel, ChannelClosedError, ChannelTimeoutError
+from pipeline.parse.child.reply import parse_far
 from pipeline.parse.limits import MIB, Limits
+from pipeline.parse.options import Far, nowhere
 
 _START_SECONDS = 30.0
 _FULL = 0.75  # of the limit on memory, which counts more than what is in use
@@ -173,16 +175,19 @@ class ChildProcess:
         self._peak = 0
         self.is_orphan = False  # it died with its server, of which no document is the cause
 
-    def ask(self, fds: Sequence[int], request: dict[str, Any], limits: Limits) -> dict[str, Any]:
+    def ask(self, fds: Sequence[int], request: dict[str, Any], limits: Limits, far: Far = nowhere) -> dict[str, Any]:
         """The child's answer to a request for one document; raises ChannelClosedError, ChannelTimeoutError,
         BadMessageError.
 
-        `fds`: the document, and the file for what is unpacked from it, if anything may be.
+        `fds`: the document, and the file for what is unpacked from it, if anything may be. `far` hears how far it is.
         """
         self.documents += 1
         self._channel.send(request, fds)
         deadline = time.monotonic() + limits.seconds
         answer, _ = self._channel.receive(limits.reply_bytes, deadline)
+        while pages := parse_far(answer):
+            far(*pages)
+            answer, _ = self._channel.receive(limits.reply_bytes, deadline)
         if answer.pop("text_follows", False):
             answer["text"] = self._channel.receive_text(4 * limits.output_characters, deadline)
         return answer

@@ -13,6 +13,7 @@ from pipeline.parse.look.hidden import KINDS
 from pipeline.parse.members import NoRoomError
 from pipeline.text.visible import visible
 
+_PAGES = 10_000_000
 _NAME = 200  # characters of a media type, a parser's name, an encoding, a title
 _NOTE = 1000
 _NOTES = 100
@@ -55,6 +56,21 @@ def _shortened(note: str) -> str:
 def format_failure(error: DocumentError) -> dict[str, Any]:
     """The message for a document that failed."""
     return {"failure": error.failure.value, "reason": error.reason[:_NOTE]}
+
+
+def format_far(done: int, of: int) -> dict[str, Any]:
+    """The message, before the answer, that `done` pages are read."""
+    return {"far": [done, of]}
+
+
+def parse_far(message: dict[str, Any]) -> tuple[int, int] | None:
+    """The pages that are read, and those that there are; None for any other message. Raises BadMessageError."""
+    if set(message) != {"far"}:
+        return None
+    match message["far"]:
+        case [int(done), int(of)] if bool not in (type(done), type(of)) and 0 <= done <= of <= _PAGES:
+            return done, of
+    raise BadMessageError("not so many pages of so many")
 
 
 def format_no_room(error: NoRoomError) -> dict[str, Any]:

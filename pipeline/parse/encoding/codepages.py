@@ -3,7 +3,7 @@
 import codecs
 
 _CHARSETS = {
-    0: "cp1252", 1: "cp1252", 2: "cp1252", 77: "mac_roman", 78: "cp932", 79: "cp949", 80: "cp936", 81: "cp950",
+    0: "cp1252", 1: "cp1252", 2: "latin-1", 77: "mac_roman", 78: "cp932", 79: "cp949", 80: "cp936", 81: "cp950",
     83: "mac_greek",
     85: "mac_turkish", 88: "mac_latin2", 89: "mac_cyrillic", 128: "cp932", 129: "cp949", 130: "johab", 134: "cp936",
     136: "cp950", 161: "cp1253", 162: "cp1254", 163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257",

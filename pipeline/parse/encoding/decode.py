@@ -110,6 +110,11 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
     return found
 
 
+def is_known(declared: str) -> bool:
+    """Whether an encoding of this name can be read."""
+    return _known(declared) is not None
+
+
 def declared_in_markup(data: bytes) -> str | None:
     """The encoding that HTML or XML names for itself."""
     declared = _IN_MARKUP.search(data[:_HEAD])
@@ -154,9 +159,9 @@ def _by_escapes(data: bytes) -> Decoded | None:
 
 def _vendors(error: UnicodeError) -> tuple[str, int]:
     """What Japanese vendors put where JIS X 0208 has nothing, as cp932 reads it; raises `error` for all else."""
-    if not isinstance(error, UnicodeDecodeError):
+    if not isinstance(error, UnicodeDecodeError) or error.start + 2 > len(error.object):
         raise error
-    row, cell = (byte & 0x7F for byte in (error.object[error.start : error.start + 2] + b"  ")[:2])
+    row, cell = (byte & 0x7F for byte in error.object[error.start : error.start + 2])
     lead = ((row + 1) >> 1) + (0x70 if row < 0x5F else 0xB0)
     trail = cell + (0x7E if row % 2 == 0 else 0x1F if cell < 0x60 else 0x20)
     try:

@@ -6,23 +6,29 @@ instruction; deletions do not count.
 
 import re
 import struct
+from bisect import bisect_right
+from collections.abc import Iterator
 from itertools import pairwise
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
+from pipeline.parse.look.symbols import shown_in
 from pipeline.parse.office.binary.ole import CompoundFile
-from pipeline.parse.office.binary.word import Paragraph, Style, WordText, whole
+from pipeline.parse.office.binary.word import Characters, Paragraph, Style, WordText, whole
+from pipeline.parse.office.binary.word_forms import read_form
 from pipeline.parse.office.embedded import add_objects
+from pipeline.parse.office.word.fields import Field, doubts, drawn
 from pipeline.parse.writer import TextWriter
 
-PARSER = "doc/1"
+PARSER = "doc/2"
 _ENDS = re.compile("[\r\x07\x0c]")
 _SPECIAL = re.compile("[\x0b\x0e\x1e\x1f\x02]")
 _SIGNS = {"\x0b": "\n", "\x0e": "\n", "\x1e": "-"}
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f]")
 _FIELD = re.compile("[\x13-\x15]")
 _TITLE = 62
+_MOST = 1000  # characters of a code and of a result that are looked at
 _HEADERS, _FOOTERS = (0, 1, 4), (2, 3, 5)  # of the six stories of a section
 _SEPARATORS = 6  # stories before those of the first section: what stands between text and notes
 
@@ -48,6 +54,8 @@ class _Reading:
         self.pictures = 0
         self._word = word
         self._text = word.text
+        self._looks = sorted((run for run in word.runs if word.is_marked(run[2])), key=_begin)
+        self._forms = sorted((run for run in word.runs if run[2].form is not None), key=_begin)
         self._marks: dict[int, str] = {}  # what is shown for the mark of a note, by its position
         self._row: list[str] = []
         self._cell: list[str] = []
@@ -82,15 +90,35 @@ class _Reading:
         """Blank what is not shown: deletions, instructions of fields, hidden text; positions stay as they are."""
         runs = self._word.runs
         self._text = _replaced(self._text, [(a, b, "\0" if look.deleted else look.symbol) for a, b, look in runs])
-        instructions = [span for start, end in self._word.stories.values() for span in self._instructions(start, end)]
-        self._text = _replaced(self._text, [(a, b, "\0") for a, b in sorted(instructions)])
+        spans = [span for start, end in self._word.stories.values() for span in self._instructions(start, end)]
+        fields = [(span, self._field(*span)) for span in spans]
+        gone = [(a, b if field.chosen is None else end, "\0") for (a, b, end), field in fields]
+        self._text = _replaced(self._text, sorted(gone))
+        for (begin, _, _), field in fields:
+            for reason in doubts(field):
+                self.writer.review(reason)
+            self._marks[begin] = _shown_by(field)
+        self._text = _replaced(
+            self._text, [(begin, begin + 1, "\x02") for begin in _shown(spans) if self._marks[begin]]
+        )
         hidden = [(a, b) for a, b, look in sorted(runs, key=lambda run: run[:2]) if look.hidden and not look.deleted]
         seen = ((a, b, _CONTROLS.sub("", self._text[a:b])) for a, b in hidden)
         gone = [(a, b, "\0") for a, b, text in seen if self.writer.hide("marked_hidden", text)]
         self._text = _replaced(self._text, gone)
 
-    def _instructions(self, start: int, end: int) -> list[tuple[int, int]]:
-        """The spans from the begin of a field to the begin of its result; a field without an end is none."""
+    def _field(self, begin: int, separator: int, end: int) -> Field:
+        """A field: its code, its result, and what the form has of it."""
+        field = Field()
+        field.code = self._text[begin + 1 : min(separator, begin + _MOST)]
+        field.add_result(self._text[separator + 1 : min(end, separator + _MOST)].replace("\0", ""))
+        for a, _, look in self._forms[bisect_right(self._forms, begin, key=_begin) :]:
+            if a > end or not field.name.startswith("FORM") or look.form is None:
+                break
+            field.entries, field.choice = read_form(self._word.data, look.form) or (field.entries, field.choice)
+        return field
+
+    def _instructions(self, start: int, end: int) -> list[tuple[int, int, int]]:
+        """The begin of each field, the begin of its result and its end; a field without an end is none."""
         found, opened = [], list[tuple[int, int]]()  # of each open field its begin and its separator
         for match in _FIELD.finditer(self._text, start, end):
             if match.group() == "\x13":
@@ -99,7 +127,7 @@ class _Reading:
                 opened[-1] = opened[-1][0], match.start()
             elif opened:
                 begin, separator = opened.pop()
-                found.append((begin, separator or match.start()))
+                found.append((begin, separator or match.start(), match.start()))
         return found
 
     def _refer(self, number: int, form: str) -> list[str]:
@@ -208,10 +236,44 @@ class _Reading:
         self._row, self._cell = [], []
 
     def _shown(self, start: int, end: int) -> str:
+        """The text between two positions, each run of it as it is drawn; marks of notes stand as they are."""
+        if not self._looks:
+            return shown_in("", self._plain(start, end))
+        pieces, at = [], start
+        for number in range(max(0, bisect_right(self._looks, start, key=_begin) - 1), len(self._looks)):
+            a, b, look = self._looks[number]
+            a, b = max(a, at), min(b, end)
+            if a >= end:
+                break
+            if a < b and "\x02" not in self._text[a:b]:
+                pieces += [shown_in("", self._plain(at, a)), self._word.drawn(self._plain(a, b), look)]
+                at = b
+        return "".join([*pieces, shown_in("", self._plain(at, end))])
+
+    def _plain(self, start: int, end: int) -> str:
         def shown(sign: re.Match[str]) -> str:
             return self._marks.get(start + sign.start(), "") if sign[0] == "\x02" else _SIGNS.get(sign[0], "")
 
         return whole(_SPECIAL.sub(shown, self._text[start:end]))
+
+
+def _shown_by(field: Field) -> str:
+    if field.name == "FORMCHECKBOX":
+        return "[x]" if field.choice else "[ ]"
+    return drawn(field)
+
+
+def _shown(fields: list[tuple[int, int, int]]) -> Iterator[int]:
+    """The begin of each field that is in the code of no other one, in their order."""
+    code = -1
+    for begin, separator, _ in sorted(fields):
+        if begin > code:
+            yield begin
+        code = max(code, separator)
+
+
+def _begin(run: tuple[int, int, Characters]) -> int:
+    return run[0]
 
 
 def _replaced(text: str, spans: list[tuple[int, int, str]]) -> str:

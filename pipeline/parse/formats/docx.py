@@ -5,31 +5,36 @@ it hangs on. Insertions count, deletions do not.
 """
 
 import posixpath
+import re
 from collections.abc import Iterable
 
 from lxml import etree
 
 from pipeline.document import Parsed
 from pipeline.parse.contract import Source, finish
+from pipeline.parse.look.symbols import UNKNOWN_SIGN, shown_in
 from pipeline.parse.markup.formula import formula_text
 from pipeline.parse.markup.reading import LXML, stream_children
 from pipeline.parse.members import Members
 from pipeline.parse.office.drawing.shapes import GRAPHICS, A, paragraph_text, relation_of, write_graphic
 from pipeline.parse.office.embedded import add_embedded, add_part, refuse_pictures_alone
-from pipeline.parse.office.package import Package, children
+from pipeline.parse.office.package import ALTERNATIVES, Package, children, contradiction
 from pipeline.parse.office.word.boxes import PICTURES, Drawn
+from pipeline.parse.office.word.controls import Controls
+from pipeline.parse.office.word.fields import Fields, quoted
+from pipeline.parse.office.word.looks import OFF
 from pipeline.parse.office.word.sections import read_sections
-from pipeline.parse.office.word.sight import Around, Place, Sight, TableLooks, is_covered
+from pipeline.parse.office.word.sight import Around, Place, Run, Sight, TableLooks, is_covered
 from pipeline.parse.office.word.styles import BODY, Numbering, Style, WordStyles
 from pipeline.parse.pictures.shown import Shown
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"docx/4 {LXML}"
+PARSER = f"docx/5 {LXML}"
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
-_LABELLED = ("MACROBUTTON", "GOTOBUTTON")  # fields whose code ends in what is shown
-_GONE = {"del", "moveFrom", "pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "sdtPr", "sdtEndPr", "rt", "numPr"}
+_GONE = {"del", "moveFrom", "pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "sdtPr", "sdtEndPr", "numPr"}
 _BREAKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_LEFT_TO_RIGHT = re.compile("[0-9A-Za-z\u00c0-\u024f\u0370-\u052f]")
 _MARKS = {"footnotes": "[{}]", "endnotes": "[e{}]"}
 _NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes"}
 
@@ -39,54 +44,18 @@ def parse(source: Source, media_type: str) -> Parsed:
     package, writer = Package(source.data, Shown(source.pictures)), source.writer()
     data = package.bytes(package.main)
     sections, styles = read_sections(package, data), WordStyles(package)
-    sight = Sight(styles, sections)
+    controls = Controls(package)
+    sight = Sight(styles, sections, controls)
     _write_parts(writer, package, sight, sections.headers)
     body = _Part(writer, package, package.main, sight, Numbering(package, styles))
-    body.blocks(stream_children(data, package.main, W + "body", W + "p", W + "tbl", W + "sdt"))
+    body.write(stream_children(data, package.main, W + "body", W + "p", W + "tbl", W + "sdt"))
     for kind in ("footnotes", "endnotes"):
         _write_notes(writer, package, sight, kind, body)
     _write_comments(writer, package, sight)
     _write_parts(writer, package, sight, sections.footers)
-    notes = [*_add_chunks(source.members, package), *add_embedded(source.members, package)]
+    notes = [*controls.notes(), *_add_chunks(source.members, package), *add_embedded(source.members, package)]
     refuse_pictures_alone(source, writer, package, "it holds")
     return finish(source, writer, media_type, PARSER, notes=notes)
-
-
-class _Fields:
-    """How deep in fields (17.16.18) the text is, from front to back: a code, which nobody sees, then its result."""
-
-    def __init__(self) -> None:
-        self._in_code: list[bool] = []  # of each field that is open, the outermost first
-        self._codes: list[str] = []
-
-    def read(self, mark: etree._Element) -> None:
-        """Take up the beginning of a field or of its result, or its end (w:fldChar)."""
-        kind = mark.get(W + "fldCharType")
-        if kind == "begin":
-            self._in_code.append(True)
-            self._codes.append("")
-        elif self._in_code and kind == "separate":
-            self._in_code[-1] = False
-        elif self._in_code and kind == "end":
-            self._in_code.pop()
-            self._codes.pop()
-
-    def read_code(self, text: str) -> None:
-        """Take up a piece of the code of the innermost field."""
-        if self._codes:
-            self._codes[-1] += text
-
-    @property
-    def hides(self) -> bool:
-        """Whether text that comes now belongs to a code: also the result of a field within the code of another."""
-        return any(
-            in_code and not code.strip().upper().startswith(_LABELLED)
-            for in_code, code in zip(self._in_code, self._codes, strict=True)
-        )
-
-    def end_paragraph(self) -> None:
-        """Codes end with their paragraph at the latest, so that a field without an end hides no document."""
-        self._in_code = [False] * len(self._in_code)
 
 
 class _Part:
@@ -104,8 +73,18 @@ class _Part:
         self._numbering = numbering
         self._boxes: list[Drawn] = []
         self._style = Style()  # of the paragraph that is written
+        self._look = Run()  # of the run that is written
         self._around = sight.first
-        self._fields = _Fields()
+        self._fields = Fields(lambda: sight.controls.renews_fields)
+
+    def write(self, elements: Iterable[etree._Element]) -> None:
+        """Write what is in a part, each element when it is known what its controls show."""
+        for element in elements:
+            for one in list(element.iter(W + "sdt", ALTERNATIVES)):
+                is_control = one.tag == W + "sdt"
+                for reason in self._sight.controls.settle(one, self._part) if is_control else contradiction(one):
+                    self.writer.review(reason)
+            self.blocks([element])
 
     def blocks(self, elements: Iterable[etree._Element]) -> None:
         """Write the paragraphs and tables under an element, or in a row of elements."""
@@ -122,6 +101,8 @@ class _Part:
         style = self._style = self._sight.styles.paragraph(paragraph.find(W + "pPr"))
         text = self._placed(style, self._inline(paragraph))
         self._fields.end_paragraph()
+        while self._fields.reasons:
+            self.writer.review(self._fields.reasons.pop())
         label = self._label(style) if text.strip() else ""
         if not text.strip():
             self.writer.gap()
@@ -197,12 +178,20 @@ class _Part:
         return "" if covered and outer.hide("covered", text) else text
 
     def _inline(self, element: etree._Element) -> str:
-        return "".join(self._piece(name, child) for name, child in children(element))
+        text, before = "", ""
+        for name, child in children(element):
+            piece = self._piece(name, child)
+            if (name == "oMath" or before == "oMath") and text[-1:].isdigit() and piece[:1].isdigit():
+                text += " "  # one and a half is no 11/2
+            text, before = text + piece, name
+        return text
 
     def _piece(self, name: str, element: etree._Element) -> str:
         if name == "t":
-            text = element.text or ""
-            return "" if self._fields.hides and self.writer.hide("marked_hidden", text) else text
+            text = self._look.text(element.text or "")
+            if self._fields.hides:
+                return "" if self.writer.hide("marked_hidden", text) else text
+            return self._fields.shown(text)
         if name in _BREAKS:
             return _BREAKS[name]
         if name in _GONE:
@@ -218,13 +207,23 @@ class _Part:
         if name in {"oMath", "oMathPara"}:
             return self._formula(element)
         if name == "sym":
-            return _symbol(element)
+            return self._look.marked(_symbol(element))
         if name == "instrText":
             self._fields.read_code(element.text or "")
             return ""
         if name == "fldChar":
-            self._fields.read(element)
-            return _check_box(element)
+            return self._look.marked(self._fields.read(element))
+        if name == "bdo" and element.get(W + "val") == "rtl":
+            text = self._inline(element)
+            if len(_LEFT_TO_RIGHT.findall(text)) > 1:
+                self.writer.review(f'letters are drawn in the opposite order: "{quoted(text)}"')
+            return text
+        if name == "ruby":  # its reading comes first
+            parts = {local: self._inline(one) for local, one in children(element) if local in {"rt", "rubyBase"}}
+            return parts.get("rubyBase", "") + (f"({parts['rt']})" if parts.get("rt", "").strip() else "")
+        if name == "fldSimple":
+            self._fields.begin(code=element.get(W + "instr", " "), dirty=element.get(W + "dirty", "0") not in OFF)
+            return self._inline(element) + self._fields.end()
         return self._inline(element)
 
     def _formula(self, element: etree._Element) -> str:
@@ -235,7 +234,12 @@ class _Part:
         return "" if kinds and kinds[0] and all(kinds) and self.writer.hide(kinds[0], text) else text
 
     def _run(self, run: etree._Element) -> str:
-        kind = self._sight.hides(run, self._style, self._around)
+        outer, self._look = self._look, self._sight.run(run, self._style, self._around)
+        text = self._seen(run, self._look.hides)
+        self._look = outer
+        return text
+
+    def _seen(self, run: etree._Element, kind: str | None) -> str:
         if kind is None:
             return self._inline(run)
         boxes, marks = len(self._boxes), {name: len(found) for name, found in self.referred.items()}
@@ -276,22 +280,11 @@ def _text_in(box: etree._Element) -> str:
 
 
 def _symbol(element: etree._Element) -> str:
-    """A character by number; symbol fonts put theirs at F000 and above, where ASCII is what the font shows best."""
+    """A character by number, as its font shows it."""
     try:
-        number = int(element.get(W + "char", ""), 16)
-        return chr(number - 0xF000 if 0xF020 <= number <= 0xF07E else number)  # a surrogate is replaced by the writer
+        return shown_in(element.get(W + "font", ""), chr(int(element.get(W + "char", ""), 16)))
     except (ValueError, OverflowError):
-        return "\ufffd"
-
-
-def _check_box(field: etree._Element) -> str:
-    box = field.find(f"{W}ffData/{W}checkBox")
-    if box is None:
-        return ""
-    state = box.find(W + "checked")
-    state = box.find(W + "default") if state is None else state
-    ticked = state is not None and state.get(W + "val", "1") in {"1", "true", "on"}
-    return "[x]" if ticked else "[ ]"
+        return UNKNOWN_SIGN
 
 
 def _write_parts(writer: TextWriter, package: Package, sight: Sight, shown: dict[str, bool]) -> None:
@@ -299,7 +292,7 @@ def _write_parts(writer: TextWriter, package: Package, sight: Sight, shown: dict
     seen = set[str]()
     for part in sorted(shown, key=lambda one: not shown[one]):
         inner = writer.inner() if shown[part] else writer.unseen()
-        _Part(inner, package, part, sight).blocks(package.xml(part))
+        _Part(inner, package, part, sight).write(package.xml(part))
         text, _ = inner.finish()
         if text not in seen and (shown[part] or not writer.hide("marked_hidden", text)):
             writer.block(text)
@@ -313,7 +306,7 @@ def _write_notes(writer: TextWriter, package: Package, sight: Sight, kind: str, 
         for place, number in enumerate(body.referred[kind], start=1):
             if number in notes:
                 inner = writer.inner()
-                _Part(inner, package, part, sight).blocks(notes[number])
+                _Part(inner, package, part, sight).write(notes[number])
                 writer.line(f"{_MARKS[kind].format(place)} {inner.finish()[0].lstrip()}")
         for number in body.unseen[kind]:
             if number in notes:
@@ -326,7 +319,7 @@ def _write_comments(writer: TextWriter, package: Package, sight: Sight) -> None:
         writer.gap()
         for comment in package.xml(part):
             inner = writer.inner()
-            _Part(inner, package, part, sight).blocks(comment)
+            _Part(inner, package, part, sight).write(comment)
             author = comment.get(W + "author", "")
             writer.line(f"Comment{f' ({author})' if author else ''}: {inner.finish()[0].lstrip()}")
         writer.gap()
@@ -334,7 +327,11 @@ def _write_comments(writer: TextWriter, package: Package, sight: Sight) -> None:
 
 def _add_chunks(members: Members, package: Package) -> list[str]:
     """Give away whole documents that Word shows in their place: each is a document of its own here."""
+    others = sum(one.kind == "subDocument" for one in package.relations(package.main).values())
     chunks = package.related(package.main, "aFChunk")
     for part in chunks:
         add_part(members, package, part)
-    return [f"part of the document, read as a document of its own: {posixpath.basename(part)}" for part in chunks]
+    notes = [f"parts of the document in files of their own, not read: {others}"] if others else []
+    return notes + [
+        f"part of the document, read as a document of its own: {posixpath.basename(part)}" for part in chunks
+    ]

@@ -54,8 +54,9 @@ def parse(source: Source, media_type: str) -> Parsed:
     return finish(source, writer, media_type, PARSER, notes=notes, decoded=source.decoded)
 
 
-def write_html(writer: TextWriter, markup: str) -> list[str]:
-    """Write the visible text of markup; the addresses of its frames. Raises DocumentError(CORRUPT)."""
+def write_html(writer: TextWriter, markup: str, *, titled: bool = True) -> list[str]:
+    """Write the visible text of markup, with the page's title if it is `titled`, as a mail is not; the addresses of its
+    frames. Raises DocumentError(CORRUPT)."""
     # As bytes in an encoding that is said: of a string with an XML declaration lxml refuses to read.
     parser = etree.HTMLParser(huge_tree=True, remove_comments=True, remove_pis=True, encoding="utf-8")
     try:
@@ -70,7 +71,8 @@ def write_html(writer: TextWriter, markup: str) -> list[str]:
     if root is None:
         return []
     _empty(root)
-    writer.block(_title(root))
+    if titled:
+        writer.block(_title(root))
     styles = PageStyles(root, quirks=not _STANDARD.search(markup[:_PROLOGUE]))
     walk = _Walk(writer, styles, styles.first)
     walk.element(root)

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError
 from pipeline.parse.contract import Source, finish
-from pipeline.parse.formats.eml import header_text
-from pipeline.parse.mail.parts import read_header
+from pipeline.parse.mail.header import header_text, read_header
 from pipeline.parse.unpack.names import from_title
 from pipeline.parse.unpack.streams import PIECE
 

@@ -5,7 +5,7 @@ attached to that one stands in a folder named by its subject.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from pipeline.document import Parsed
@@ -15,16 +15,21 @@ from pipeline.parse.encoding import codepages
 from pipeline.parse.encoding.decode import declared_in_markup, decode
 from pipeline.parse.formats.html import write_html
 from pipeline.parse.formats.rtf import write_rtf
+from pipeline.parse.mail.alternatives import difference
 from pipeline.parse.mail.layout import PICTURES, MailLayout, file_name
-from pipeline.parse.office.binary.mapi import FIXED, Properties, decompress, named
+from pipeline.parse.mail.plain import LOCKED, Plain, give, take_apart
+from pipeline.parse.mail.signed import is_cms, signed_content
+from pipeline.parse.members import Members
+from pipeline.parse.office.binary.mapi import FIXED, Body, Properties, decompress, named
 from pipeline.parse.office.binary.ole import CompoundFile
 from pipeline.parse.office.embedded import file_of
 from pipeline.parse.unpack.names import from_title, left_out
-from pipeline.parse.writer import one_line
+from pipeline.parse.writer import TextWriter, one_line
 
-PARSER = "msg/1"
+PARSER = "msg/2"
 _OF_FILE, _OF_MESSAGE, _OF_PART = 32, 24, 8  # bytes before the entries of properties
 _CLASS, _SUBJECT, _BODY, _HTML, _RTF, _PAGE = 0x001A, 0x0037, 0x1000, 0x1013, 0x1009, 0x3FDE
+_NATIVE, _PLAIN = 0x1016, 1
 _SENT, _DELIVERED = 0x0039, 0x0E06
 _FROM = ((0x0042, 0x5D02, 0x0065), (0x0C1A, 0x5D01, 0x0C1F))  # name, address, address where it may be of Exchange
 _RECIPIENT = (0x3001, 0x39FE, 0x3003)
@@ -58,6 +63,69 @@ def parse(source: Source, media_type: str) -> Parsed:
     return finish(source, reading.writer, media_type, PARSER, notes=notes)
 
 
+def write_body(writer: TextWriter, body: Body, members: Members, folder: str = "") -> list[str]:
+    """Write the body that Outlook shows: the HTML, else the RTF, else the plain text, or that one if it is said to be
+    what was written. The plain text beside another is compared with it; files in it go to `members`. Notes for the row;
+    raises DocumentError."""
+    plain = take_apart(body.text)
+    kinds: dict[str, Callable[[TextWriter], list[str]]] = {"plain text": lambda one: _write_text(one, plain)}
+    if body.rtf:
+        kinds["RTF"] = lambda one: write_rtf(one, decompress(body.rtf))
+    if body.markup.strip():
+        kinds["HTML"] = lambda one: _write_markup(one, body)
+    names = ["plain text"] if body.native == _PLAIN and body.text.strip() else [*kinds][::-1]
+    for name in names:
+        before = writer.length
+        try:
+            notes = kinds[name](writer)
+        except DocumentError as error:
+            if error.failure not in {Failure.CORRUPT, Failure.UNSUPPORTED} or not body.text.strip():
+                raise
+            writer.review(f"its {name}, which Outlook shows, cannot be read: {error.reason}")
+            continue
+        if name == "plain text":
+            give(plain.files, members, folder)
+        if (text := writer.since(before)).strip() or name == names[-1]:
+            return notes + _compared(writer, name, text, body.text, kinds[name])
+        if name != "plain text" and body.text.strip():
+            writer.review(f"its {name}, which Outlook shows, shows no text")
+    return []
+
+
+def _compared(
+    writer: TextWriter, name: str, text: str, plain: str, write: Callable[[TextWriter], list[str]]
+) -> list[str]:
+    """Compare a body with the plain text beside it."""
+    if name == "plain text" or not plain.strip():
+        return []
+
+    def unseen() -> str:
+        inner = writer.unseen()
+        write(inner)
+        return inner.finish()[0]
+
+    found = difference(text, plain, (name, "plain text"), unseen)
+    if found.review:
+        writer.review(found.review)
+    return list(found.notes)
+
+
+def _write_markup(writer: TextWriter, body: Body) -> list[str]:
+    text = decode(body.markup, body.encoding or declared_in_markup(body.markup)).text
+    write_html(writer, text, titled=False)
+    return []
+
+
+def _write_text(writer: TextWriter, plain: Plain) -> list[str]:
+    """Write a plain text without the cipher in it; raises DocumentError(ENCRYPTED) where there is nothing else."""
+    if plain.locked and not plain.text.strip():
+        raise DocumentError(Failure.ENCRYPTED, LOCKED)
+    for why in [*plain.damage, *([f"{LOCKED} in it was left out"] if plain.locked else [])]:
+        writer.review(why)
+    writer.line(plain.text)
+    return [f"left out of it: {LOCKED}"] if plain.locked else []
+
+
 @dataclass(frozen=True)
 class _Place:
     """Where a message stands: the folder of what is attached to it, and the sections of its head and its body."""
@@ -88,23 +156,18 @@ class _Reading:
                 values = [(name, message.value(self._number(number))) for name, number in fields]
                 self._layout.head(place.head, values)
         self._layout.enter(place.body)
-        self._body(message)
+        self._body(message, place.folder)
         for attachment in message.inside("__attach", _OF_PART):
             self._attachment(attachment, place)
 
     def _number(self, number: int) -> int:
         return self._named.get(number, 0) if number >= 0x8000 else number
 
-    def _body(self, message: Properties) -> None:
-        """Write the body: the plain text, else the HTML, else the RTF."""
-        markup, packed = message.binary(_HTML), message.binary(_RTF)
-        if (text := message.text(_BODY)).strip():
-            self.writer.line(text)
-        elif markup and markup.strip():
-            declared = codepages.of_page(message.number(_PAGE) or 0) or declared_in_markup(markup)
-            write_html(self.writer, decode(markup, declared).text)
-        elif packed:
-            self.notes += write_rtf(self.writer, decompress(packed))
+    def _body(self, message: Properties, folder: str) -> None:
+        page = codepages.of_page(message.number(_PAGE) or 0)
+        markup, rtf = message.binary(_HTML) or b"", message.binary(_RTF) or b""
+        body = Body(message.text(_BODY), markup, page, rtf, message.number(_NATIVE) or 0)
+        self.notes += write_body(self.writer, body, self._source.members, folder)
         self.writer.gap()
 
     def _attachment(self, attachment: Properties, place: _Place) -> None:
@@ -140,7 +203,15 @@ def _is_locked(message: Properties) -> bool:
     """Whether the message is only an envelope; one that is signed can be read."""
     if message.text(_CLASS).lower() != "ipm.note.smime":
         return False
-    return not any("signed" in part.text(_MIME).lower() for part in message.inside("__attach", _OF_PART))
+    parts = list(message.inside("__attach", _OF_PART))
+    return not any("signed" in part.text(_MIME).lower() or _is_signed(part.binary(_DATA) or b"") for part in parts)
+
+
+def _is_signed(data: bytes) -> bool:
+    try:
+        return is_cms(data) and signed_content(data) != b""
+    except DocumentError:
+        return False
 
 
 def _head(message: Properties) -> Iterator[tuple[str, str]]:

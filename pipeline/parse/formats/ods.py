@@ -1,7 +1,8 @@
 """OpenDocument spreadsheets (ISO/IEC 26300-1, 3.7 and 9): each sheet a page with its name as heading, then its rows.
 
 Rows and cells are read as they come, so that a million empty ones cost nothing. Columns that are empty on the whole
-sheet are left out. Values are the stored ones, as of xlsx.py. Shapes and comments follow the rows.
+sheet are left out. Numbers are read as they are shown, dates and times in ISO form; both have to agree with what is
+stored, and that with its formula. Shapes and comments follow the rows.
 """
 
 from bisect import bisect_right
@@ -14,48 +15,54 @@ from lxml import etree
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
+from pipeline.parse.look.appearance import EDGE
 from pipeline.parse.look.colours import WHITE
-from pipeline.parse.markup.reading import LXML
-from pipeline.parse.office.cells import column_letters, iso_duration, iso_moment, number_text
+from pipeline.parse.markup.reading import LXML, decimal
+from pipeline.parse.office.cells import column_letters, iso_duration, iso_moment, number_text, reads_as, reads_as_moment
+from pipeline.parse.office.odf.cells import defined_names, read_grid, stored_value
 from pipeline.parse.office.odf.document import OpenDocument, attribute, full, name_of, repeats
-from pipeline.parse.office.odf.styles import Styles, length
+from pipeline.parse.office.odf.styles import Look, Styles, length
 from pipeline.parse.office.odf.text import Flow
+from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.writer import CELL
 
-PARSER = f"ods/2 {LXML}"
+PARSER = f"ods/3 {LXML}"
 _HIDDEN = {"collapse", "filter"}
 _HOLDERS = {"table:table-header-rows", "table:table-rows", "table:table-row-group", "table:table-header-columns",
             "table:table-columns", "table:table-column-group"}  # fmt: skip
-_ROW = "style:table-row-properties"
+_ROW, _COLUMN = "style:table-row-properties", "style:table-column-properties"
 
 
 def parse(source: Source, media_type: str) -> Parsed:
     """The workbook; raises DocumentError."""
     document, writer = OpenDocument(source.data, source.members), source.writer()
     flow = Flow(writer, document, Styles(document.common, document.content))
-    empty = True
-    for table in document.body("office:spreadsheet").iterchildren(full("table:table")):
+    empty, body = True, document.body("office:spreadsheet")
+    tables = {attribute(table, "table:name").lower(): table for table in body.iterchildren(full("table:table"))}
+    results = Results(lambda one: read_grid(tables[one]) if one in tables else None, defined_names(body), stale=False)
+    for table in body.iterchildren(full("table:table")):
         name, style = attribute(table, "table:name"), attribute(table, "table:style-name")
         is_hidden = flow.styles.value("table", style, "style:table-properties", "table:display") == "false"
         writer.page("" if is_hidden else name, "sheet")
         before = writer.length
         if is_hidden:
-            flow.hidden("hidden_sheet", partial(_write_sheet, flow, table, name))
+            flow.hidden("hidden_sheet", partial(_write_sheet, flow, results, table, name, is_hidden=True))
         else:
             writer.block(name)
             before = writer.length
-            _write_sheet(flow, table)
+            _write_sheet(flow, results, table, name)
         empty = empty and writer.length == before
+    notes = [*results.finish(source.hidden), *document.notes()]
     if empty:  # names of sheets are no content
         unseen = [f"; {one.characters} characters of hidden text" for one in source.hidden.found()]
         failure = Failure.NEEDS_OCR if document.pictures else Failure.EMPTY
         raise DocumentError(failure, "its sheets hold no text" + "".join(unseen[:1]))
-    return finish(source, writer, media_type, PARSER, notes=document.notes())
+    return finish(source, writer, media_type, PARSER, notes=notes)
 
 
-def _write_sheet(flow: Flow, table: etree._Element, name: str = "") -> None:
-    flow.writer.block(name)
-    sheet = _Sheet(flow)
+def _write_sheet(flow: Flow, results: Results, table: etree._Element, name: str, *, is_hidden: bool = False) -> None:
+    flow.writer.block(name if is_hidden else "")
+    sheet = _Sheet(flow, results, name)
     sheet.read(table)
     sheet.write()
 
@@ -63,8 +70,11 @@ def _write_sheet(flow: Flow, table: etree._Element, name: str = "") -> None:
 class _Sheet:
     """The cells of one sheet that hold text, and what hangs on them."""
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: Flow, results: Results, name: str) -> None:
         self._flow = flow
+        self._results = results
+        self._name = name
+        self._looks: dict[tuple[str, str, bool], tuple[Look, str | None]] = {}
         self._row = self._column = 0  # how many have been read
         self._characters = 0  # of all cells, with what stands between them
         self._rows: list[tuple[int, int, dict[int, str]]] = []  # the first of equal rows, how many, text by column
@@ -80,7 +90,7 @@ class _Sheet:
             if name == "table:table-row":
                 self._read_row(child)
             elif name == "table:table-column":
-                self._hidden.append((self._column, attribute(child, "table:visibility") in _HIDDEN))
+                self._hidden.append((self._column, self._is_shut(child)))
                 self._defaults.append((self._column, attribute(child, "table:default-cell-style-name")))
                 self._column += repeats(child, "table:number-columns-repeated")
             elif name == "table:shapes":
@@ -127,6 +137,12 @@ class _Sheet:
             if not ((hidden or self._is_hidden(column)) and self._flow.writer.hide("hidden_row", text * count)):
                 cells[column] = text
 
+    def _is_shut(self, column: etree._Element) -> bool:
+        """Whether a column is hidden, or too narrow to show anything."""
+        style = attribute(column, "table:style-name")
+        width = length(self._flow.styles.value("table-column", style, _COLUMN, "style:column-width"))
+        return attribute(column, "table:visibility") in _HIDDEN or (width is not None and width <= EDGE)
+
     def _is_hidden(self, column: int) -> bool:
         place = bisect_right(self._hidden, column, key=lambda one: one[0])
         return bool(place) and column < self._column and self._hidden[place - 1][1]
@@ -138,7 +154,7 @@ class _Sheet:
                 self._comment(child, f"{column_letters(column + 1)}{self._row + 1}")
             elif name.startswith("draw:"):
                 self._shapes.append(partial(self._flow.block, child))
-        text = self._seen(cell, self._style(cell, column, row), row)
+        text = self._seen(cell, column, row)
         self._shapes += self._flow.take_hung()
         covered = name_of(cell.tag) == "table:covered-table-cell"
         return "" if covered and text and self._flow.writer.hide("covered", text) else text
@@ -149,35 +165,64 @@ class _Sheet:
         of_column = self._defaults[place - 1][1] if place else ""
         return attribute(cell, "table:style-name") or attribute(row, "table:default-cell-style-name") or of_column
 
-    def _seen(self, cell: etree._Element, style: str, row: etree._Element) -> str:
+    def _seen(self, cell: etree._Element, column: int, row: etree._Element) -> str:
         """The text of a cell as far as it is seen, by its style and the height of its row."""
-        flow, styles = self._flow, self._flow.styles
-        height = styles.value("table-row", attribute(row, "table:style-name"), _ROW, "style:row-height")
-        look = flow.looks.of("table-cell", style, replace(flow.looks.first, ground=WHITE, line=length(height)))
-        if styles.is_conditional("table-cell", style):
-            look = replace(look, ground=None, colour=None)
+        flow = self._flow
         is_text = attribute(cell, "office:value-type") in {"string", ""}  # which is judged by its parts
-        written = styles.value("table-cell", style, "", "style:data-style-name") or ""
-        if styles.shows_nothing(written, of_text=is_text):
-            look = replace(look, shown=False)
+        look, kind = self._look(self._style(cell, column, row), attribute(row, "table:style-name"), is_text)
         outer, flow.look = flow.look, look
-        text, kind = self._text(cell), look.hides
+        text = self._text(cell, column)
         flow.look = outer
         return "" if kind and text and not is_text and flow.writer.hide(kind, text) else text
+
+    def _look(self, style: str, row_style: str, is_text: bool) -> tuple[Look, str | None]:
+        """The look of cells of a style in rows of a style, and how it hides them; remembered, for there are few."""
+        key = style, row_style, is_text
+        if key not in self._looks:
+            flow, styles = self._flow, self._flow.styles
+            height = styles.value("table-row", row_style, _ROW, "style:row-height")
+            look = flow.looks.of("table-cell", style, replace(flow.looks.first, ground=WHITE, line=length(height)))
+            if styles.is_conditional("table-cell", style):
+                look = replace(look, ground=None, colour=None)
+            written = styles.value("table-cell", style, "", "style:data-style-name") or ""
+            if styles.shows_nothing(written, of_text=is_text):
+                look = replace(look, shown=False)
+            self._looks[key] = look, look.hides
+        return self._looks[key]
 
     def _comment(self, comment: etree._Element, place: str) -> None:
         text = self._flow.text_of(partial(self._flow.blocks, comment))
         self._comments.append(f"Comment ({place}, {comment.findtext(full('dc:creator')) or ''}): {text}")
 
-    def _text(self, cell: etree._Element) -> str:
-        kind = attribute(cell, "office:value-type")
-        if kind in {"float", "percentage", "currency"}:
-            return number_text(attribute(cell, "office:value"), "", 0)
-        if kind == "date":
-            return iso_moment(attribute(cell, "office:date-value"))
-        if kind == "time":
-            return iso_duration(attribute(cell, "office:time-value"))
+    def _text(self, cell: etree._Element, column: int) -> str:
+        """The text of a cell: numbers as they are shown, moments in ISO form."""
+        kind, place = attribute(cell, "office:value-type"), (self._name, self._row + 1, column + 1)
+        lines = list(cell.iterchildren(full("text:p")))
+        shown = " ".join("".join(map(str, line.itertext())) if len(line) else line.text or "" for line in lines).strip()
+        if kind in {"date", "time"}:
+            said = attribute(cell, f"office:{kind}-value")
+            if not reads_as_moment(shown, said):
+                self._results.doubt(*place, shown, said)
+            if attribute(cell, "table:formula"):
+                self._results.settle(*place, stored_value(cell))
+            return self._flow.look.drawn(iso_moment(said) if kind == "date" else iso_duration(said))
+        stored, value = stored_value(cell)
+        if attribute(cell, "table:formula"):
+            found = self._results.settle(*place, (stored, value))
+            if found != (stored, value):
+                return self._flow.look.drawn(number_text(found[1], "", 0) if found[0] == "n" else found[1])
+        number = decimal(value) if stored == "n" else None
+        if number is not None:
+            if shown and not reads_as(shown, number):
+                self._results.doubt(*place, shown, value)
+            return self._flow.look.drawn(shown or number_text(value, "", 0))
         if kind == "boolean":
-            return attribute(cell, "office:boolean-value").upper()
-        lines = [self._flow.inline(paragraph) for paragraph in cell.iterchildren(full("text:p"))]
-        return "\n".join(lines) if any(lines) else attribute(cell, "office:string-value")
+            return self._flow.look.drawn(value)
+        said = attribute(cell, "office:string-value")
+        if said and shown and said.split() != shown.split():
+            self._results.doubt(*place, shown, said)
+        texts = [self._flow.inline(line) for line in lines]
+        if any(texts) or shown or not said:
+            return "\n".join(texts)
+        hidden = self._flow.look.hides
+        return "" if hidden and self._flow.writer.hide(hidden, said) else self._flow.look.drawn(said)

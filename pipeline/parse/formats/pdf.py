@@ -11,7 +11,7 @@ from pipeline.parse.pdf.pages import PageReader
 from pipeline.parse.pdf.text.hyphens import join_words
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"pdf/3 {VERSION}"
+PARSER = f"pdf/4 {VERSION}"
 _XFA = {raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND}
 
 
@@ -31,6 +31,7 @@ def _read(document: pdfium.PdfDocument, source: Source, media_type: str) -> Pars
     pages = PageReader(document, source, writer, attachments)
     for number in range(1, len(document) + 1):
         pages.read(number)
+        source.far(number, len(document))
     if len(pages.broken) == len(document):
         told = "its one page cannot" if len(document) == 1 else f"none of its {len(document):,} pages can"
         raise DocumentError(Failure.CORRUPT, f"{told} be read")
@@ -40,6 +41,8 @@ def _read(document: pdfium.PdfDocument, source: Source, media_type: str) -> Pars
     _write(writer, pages, bookmarks_of(document))
     for doubt in pages.doubts():
         writer.doubt(doubt)
+    for contradiction in pages.contradictions():
+        writer.review(contradiction)
     notes = pages.notes()
     if document.get_formtype() in _XFA:
         notes.append("it has an XFA form, of which only what stands on its pages was read")

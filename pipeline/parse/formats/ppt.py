@@ -11,7 +11,7 @@ from pipeline.parse.office.binary.slide_lists import labels
 from pipeline.parse.office.embedded import add_objects_of
 from pipeline.parse.writer import TextWriter, one_line
 
-PARSER = "ppt/1"
+PARSER = "ppt/2"
 _DRAWING, _GROUP, _SHAPE = 0x040C, 0xF003, 0xF004
 _TEXTBOX, _CLIENT_DATA, _ANCHOR, _OPTIONS = 0xF00D, 0xF011, 0xF00F, 0xF122
 _OUTLINE, _PLACEHOLDER, _TRANSITION = 0x0F9E, 0x0BC3, 0x03F9
@@ -114,7 +114,9 @@ class _Reading:
         rows: dict[int, list[tuple[int, str]]] = {}
         for shape in slides.below(group.children(), _SHAPE):
             anchor = shape.first(_ANCHOR)
-            text = "\n".join(one.shown(self._furniture) for one in self._shape(shape, outline))
+            text = "\n".join(
+                one.shown(self._furniture, self._presentation.fonts) for one in self._shape(shape, outline)
+            )
             if anchor and shape.first(_TEXTBOX):
                 rows.setdefault(_signed(anchor.number(4)), []).append((_signed(anchor.number(0)), text))
         self._writer.gap()
@@ -129,7 +131,7 @@ class _Reading:
         drawing = self._presentation.record(page, slides.NOTES).first(_DRAWING)
         shapes = slides.below(drawing.children(), _SHAPE) if drawing else ()
         texts = [text for shape in shapes if _is_of_notes(shape) for text in self._shape(shape, page.texts)]
-        lines = [text.shown(self._furniture) for text in texts]
+        lines = [text.shown(self._furniture, self._presentation.fonts) for text in texts]
         if text := "\n".join(line for line in lines if line.strip()):
             self._writer.block(f"Notes: {text}")
 
@@ -142,7 +144,7 @@ class _Reading:
                 self._writer.block(f"Comment{f' ({author})' if author else ''}: {texts.get(1, '')}")
 
     def _write(self, text: slides.Text) -> None:
-        shown = text.shown(self._furniture)
+        shown = text.shown(self._furniture, self._presentation.fonts)
         if text.kind in slides.TITLES:
             self._title = self._title or one_line(shown)
         self._writer.block(shown)

@@ -12,17 +12,18 @@ from lxml import etree
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
-from pipeline.parse.markup.reading import LXML
+from pipeline.parse.markup.reading import LXML, whole_number
 from pipeline.parse.office.drawing.scene import Layer, Scene, background
 from pipeline.parse.office.drawing.shapes import A, R, is_furniture, paragraph_text, write_shapes
 from pipeline.parse.office.drawing.slide_styles import SlideStyles, slide_theme
 from pipeline.parse.office.drawing.view import Pictures, View
 from pipeline.parse.office.embedded import add_embedded, refuse_pictures_alone
-from pipeline.parse.office.package import Package
+from pipeline.parse.office.package import ALTERNATIVES, Package, contradiction
+from pipeline.parse.office.word.fields import is_date, quoted
 from pipeline.parse.pictures.shown import Shown
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"pptx/4 {LXML}"
+PARSER = f"pptx/5 {LXML}"
 P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _ENDLESS = View(math.inf, math.inf)
 _FALSE = {"0", "false", "off"}
@@ -58,10 +59,17 @@ class _Slides:
         self._drawn: dict[str, etree._Element] = {}  # the same without placeholders
         self._view = _view(presentation)
         self._pictures = Pictures(package)
+        self._number = whole_number(presentation.get("firstSlideNum"), 1) - 1  # of the slide before
 
     def write(self, part: str) -> None:
         """Write a slide as a page; a hidden one is an empty page, by the job's rule."""
         slide = self._package.xml(part)
+        self._number += 1
+        for reason in _fill_in(slide, self._number):
+            self._writer.review(reason)
+        for choice in slide.iter(ALTERNATIVES):
+            for reason in contradiction(choice):
+                self._writer.review(reason)
         if slide.get("show") not in _FALSE:
             self._writer.page(_title(slide), "slide")
             self._write_seen(part, slide)
@@ -122,6 +130,18 @@ class _Slides:
         for text in comment.iterchildren("{*}text"):
             writer.block(label + (text.text or ""))
         _write_paragraphs(writer, label, list(comment.iterchildren("{*}txBody")))
+
+
+def _fill_in(slide: etree._Element, number: int) -> Iterator[str]:
+    """Put the number of a slide where it stands for itself; reasons where another field is no date."""
+    for field in slide.iter(A + "fld"):
+        kind, texts = field.get("type", ""), list(field.iterchildren(A + "t"))
+        stored = "".join(text.text or "" for text in texts)
+        if kind == "slidenum":
+            for place, text in enumerate(texts):
+                text.text = "" if place else str(number)
+        elif kind.startswith("datetime") and not is_date(stored):
+            yield f'a date that is always filled in anew has "{quoted(stored)}" stored in its place'
 
 
 def _showing(trees: list[etree._Element]) -> Iterator[etree._Element]:

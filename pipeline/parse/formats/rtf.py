@@ -11,13 +11,17 @@ from dataclasses import dataclass, field, replace
 from pipeline.document import Parsed
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.encoding import codepages
+from pipeline.parse.look.symbols import has_signs, shown_in
 from pipeline.parse.office.rtf_looks import ASIDE, CHARACTERS, SILENT, SPOKEN, SYMBOLS, Ground, Letters, Paper
+from pipeline.parse.office.word.fields import Field, doubts, drawn
 from pipeline.parse.writer import TextWriter
 
-PARSER = "rtf/3"
+PARSER = "rtf/4"
 _TOKEN = re.compile(
     rb"\\([A-Za-z]{1,32})(-?\d{1,10})? ?|\\'([0-9A-Fa-f]{2})|\\(.)|([{}])|[\r\n\x00]+|([^\\{}\r\n\x00]+|.)", re.DOTALL
 )
+_OF_SIGNS = 2  # the character set of symbol fonts
+_UNSAID = 25  # the value of a form field that says none
 _BODY = 9  # the outline level of text that is no heading
 
 
@@ -35,6 +39,9 @@ class _Group:
     level: int = 0  # of the heading that the paragraph is, 0 for none
     letters: Letters = field(default_factory=Letters)
     ground: Ground = field(default_factory=Ground)
+    font: int = -1  # -1: that of the document
+    part: str = ""  # of a field: "fldinst" for its code, "ffl" for an entry of its list
+    of_field: Field | None = None
 
 
 @dataclass
@@ -95,6 +102,9 @@ class _Reader:
         self._group = _Group()
         self._stack: list[_Group] = []
         self._fonts: dict[int, str] = {}
+        self._names: dict[int, str] = {}  # of fonts
+        self._of_signs: dict[int, bool] = {}  # fonts that have no letters, and whether their character set says so
+        self._field_of: dict[int, Field] = {}  # by the depth of its group
         self._page = "cp1252"
         self._default_font = -1
         self._in_fonts = 0  # the depth of the font table, 0 outside
@@ -104,6 +114,7 @@ class _Reader:
         self._bytes = bytearray()
         self._skip = 0
         self._starred = False
+        self._high = ""  # the first half of a character that comes in two
 
     def read(self, data: bytes) -> None:
         """Read all tokens of the document."""
@@ -169,6 +180,15 @@ class _Reader:
         self._in_fonts = 0 if self.depth < self._in_fonts else self._in_fonts
         self._in_colours = 0 if self.depth < self._in_colours else self._in_colours
         self._group = self._stack.pop() if self._stack else _Group()
+        if ended := self._field_of.pop(self.depth + 1, None):
+            self._end_field(ended)
+
+    def _end_field(self, ended: Field) -> None:
+        for reason in doubts(ended):
+            self._writer.review(reason)
+        if ended.name == "FORMCHECKBOX":
+            self._put("[x]" if ended.choice else "[ ]")
+        self._put(drawn(ended))
 
     def _word(self, word: str, value: int | None) -> None:
         self._flush()
@@ -177,11 +197,16 @@ class _Reader:
         if word in ASIDE and not self._group.silent:
             self._open_aside(ASIDE[word])
         elif word in SPOKEN:
-            self._group.silent = False
+            of_field = self._group.of_field
+            self._group.silent = word == "fldrslt" and of_field is not None and of_field.chosen is not None
+            self._group.part = ""
             if word == "shptxt":
                 self._group.ground = replace(self._group.ground, in_shape=True)
         elif word in SILENT or starred:
             self._group.silent = True
+            self._group.part = word
+            if word == "ffl" and self._group.of_field:
+                self._group.of_field.entries.append("")
             self._in_fonts = self.depth if word == "fonttbl" else self._in_fonts
             self._in_colours = self.depth if word == "colortbl" else self._in_colours
             self._paper.take(word, value)
@@ -200,7 +225,10 @@ class _Reader:
     def _describe_font(self, word: str, value: int | None) -> None:
         if word == "f":
             self._font = value or 0
+            self._names[self._font] = ""
         elif word in {"fcharset", "cpg"}:
+            if word == "fcharset" and value == _OF_SIGNS:
+                self._of_signs[self._font] = True
             encoding = codepages.of_charset(value or 0) if word == "fcharset" else codepages.of_page(value or 0)
             if encoding and not (word == "fcharset" and (value or 0) in {0, 1}):
                 self._fonts[self._font] = encoding
@@ -216,6 +244,7 @@ class _Reader:
         elif word in {"f", "af"} or word == "plain":
             font = self._default_font if word == "plain" else value
             group.encoding = self._fonts.get(-1 if font is None else font, self._page)
+            group.font = group.font if word == "af" else -1 if font is None else font
             group.hidden = group.hidden and word != "plain"
             group.deleted = group.deleted and word != "plain"
         elif word == "deleted":
@@ -224,10 +253,20 @@ class _Reader:
             group.hidden = value != 0
         elif word == "outlinelevel":
             group.level = min(value or 0, _BODY) + 1 if _BODY > (value or 0) >= 0 else 0
+        elif word == "field":
+            group.of_field, group.part = Field(), ""
+            self._field_of[self.depth] = group.of_field
+        elif word in {"ffres", "ffdefres"} and group.of_field:
+            if value is not None and value != _UNSAID and (word == "ffres" or not group.of_field.choice):
+                group.of_field.choice = value
         elif word == "uc":
             group.substitute = max(0, value or 0)
         elif word == "u":
-            self._put(chr((value or 0) % 0x10000))
+            text, self._high = self._high + chr((value or 0) % 0x10000), ""
+            if len(text) == 1 and "\ud800" <= text <= "\udbff":
+                self._high = text
+            else:
+                self._put(text if len(text) == 1 else _paired(text))
             self._skip = group.substitute
         else:
             self._structure(word)
@@ -275,6 +314,15 @@ class _Reader:
 
     def _flush(self) -> None:
         """Decode the bytes that have come in one code page."""
+        if self._bytes and self._in_fonts and self.depth - self._in_fonts < 2:
+            name = self._names[self._font] = self._names.get(self._font, "") + self._bytes.decode("latin-1")
+            if has_signs(name.strip(" ;")):
+                self._of_signs.setdefault(self._font, False)
+        if self._bytes and (of_field := self._group.of_field):
+            if self._group.part == "fldinst":
+                of_field.code += self._bytes.decode(self._group.encoding, "replace")
+            elif self._group.part == "ffl":
+                of_field.entries[-1] += self._bytes.decode(self._group.encoding, "replace")
         if self._in_colours:
             self._paper.end_colours(self._bytes.count(b";"))
         if self._bytes and not (self._group.silent or self._group.deleted):
@@ -290,6 +338,12 @@ class _Reader:
         group = self._group
         if group.silent or group.deleted:
             return
+        if group.of_field:
+            group.of_field.add_result(text)
+        font = self._default_font if group.font < 0 else group.font
+        if font in self._of_signs or not text.isascii():
+            text = shown_in(self._names.get(font, ""), text, of_signs=self._of_signs.get(font, False))
+        text = group.letters.marked(text)
         cell = len(self._flow.row) if group.in_table else None
         lost = None if text.isspace() else self._paper.hides(group.letters, group.ground, cell)
         kind = "marked_hidden" if group.hidden else lost
@@ -307,7 +361,7 @@ class _Reader:
         self._group.in_table = False
 
     def _taken(self) -> str:
-        text = "".join(self._flow.line).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        text = "".join(self._flow.line)
         self._flow.line.clear()
         return text
 
@@ -327,6 +381,11 @@ class _Reader:
             self._flow.written.append(lambda writer: writer.heading(text, level))
         else:
             self._flow.written.append(lambda writer: writer.line(text))
+
+
+def _paired(halves: str) -> str:
+    """The character of two surrogates; U+FFFD for what are none."""
+    return halves.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _tell(writer: TextWriter, flow: _Flow) -> None:

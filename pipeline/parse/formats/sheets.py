@@ -1,7 +1,10 @@
-"""The older and the rarer workbooks: XLS and XLSB, through calamine; comments and text boxes of XLS beside it."""
+"""The older and the rarer workbooks: XLS and XLSB. Values come through calamine, what cells show of them from the
+records beside it: number formats, letters, hidden rows and columns, formulas; of XLS also comments and text boxes.
+"""
 
 import datetime
 import io
+from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
@@ -11,11 +14,17 @@ from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.limits import Limits
-from pipeline.parse.office.binary.biff import Sheet, read_sheets
+from pipeline.parse.look.colours import WHITE
 from pipeline.parse.office.binary.ole import CompoundFile, format_compound
+from pipeline.parse.office.cells import number_text
+from pipeline.parse.office.sheets.biff import Sheet, read_sheets
+from pipeline.parse.office.sheets.grid import Grid, Stored, read_formula
+from pipeline.parse.office.sheets.results import Results
+from pipeline.parse.office.sheets.xlsb import read_workbook
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"sheets/2 python-calamine {version('python-calamine')}"
+PARSER = f"sheets/3 python-calamine {version('python-calamine')}"
+_Values = tuple[int, int, list[list[Any]]]
 _SMALL = "small"  # a small stream, without any of which calamine takes a file for an empty one
 _XLS = "application/vnd.ms-excel"
 _CELL = 40  # bytes for each cell; calamine holds the grids of all sheets, one of them twice, and room for the largest
@@ -24,49 +33,113 @@ _CELL = 40  # bytes for each cell; calamine holds the grids of all sheets, one o
 def parse(source: Source, media_type: str) -> Parsed:
     """The workbook, laid out as by xlsx.py; what is not read, a note says."""
     writer = source.writer()
-    data, asides = _opened(source) if media_type == _XLS else (source.data, {})
+    data, sheets = _opened(source) if media_type == _XLS else (source.data, read_workbook(source.data))
     try:
-        workbook = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
-        empty = True
-        for sheet in workbook.sheets_metadata:
-            empty &= not _write_sheet(writer, workbook, sheet, asides.get(sheet.name))
+        book = _Book(python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data)), sheets)
+        empty = not [one for one in book.workbook.sheets_metadata if book.write(writer, one)]
     except python_calamine.PasswordError as error:
         raise DocumentError(Failure.ENCRYPTED, "a workbook with a password") from error
     except (python_calamine.CalamineError, OSError) as error:
         raise DocumentError(Failure.CORRUPT, f"not a readable workbook: {error}") from error
+    notes = [*book.results.finish(source.hidden), *_notes(media_type, sheets)]
+    if any(sheet.strikes_parts for sheet in sheets.values()):
+        source.hidden.review("letters within texts may be struck out, which is not read in this format")
     if empty:
         unseen = "".join(f"; {one.characters} characters of hidden text" for one in source.hidden.found()[:1])
         raise DocumentError(Failure.EMPTY, f"its sheets hold no text{unseen}")
-    return finish(source, writer, media_type, PARSER, notes=_notes(media_type, asides))
+    return finish(source, writer, media_type, PARSER, notes=notes)
 
 
-def _write_sheet(
-    writer: TextWriter,
-    workbook: python_calamine.CalamineWorkbook,
-    sheet: python_calamine.SheetMetadata,
-    aside: Sheet | None,
-) -> bool:
-    """Write a sheet, unless it is hidden and to be left out; whether there is something on it."""
-    hidden = sheet.visible != python_calamine.SheetVisibleEnum.Visible
-    inner = writer.unseen() if hidden else writer.inner()
-    for row in workbook.get_sheet_by_name(sheet.name).to_python(skip_empty_area=True):
-        inner.row(map(_text, row))
-    for text in aside.boxes if aside else ():
-        inner.block(text)
-    for place, author, text in aside.comments if aside else ():
-        inner.block(f"Comment ({place}, {author}): {text}")
-    text = inner.finish()[0]
-    if hidden and writer.hide("hidden_sheet", text):
-        writer.page()
-        return False
-    writer.page(sheet.name, "sheet")
-    writer.block(sheet.name)
-    writer.line(text)
-    return bool(text.strip())
+class _Book:
+    """A workbook that calamine reads, with what stands beside its cells, by the sheets' names."""
+
+    def __init__(self, workbook: python_calamine.CalamineWorkbook, sheets: dict[str, Sheet]) -> None:
+        self.workbook = workbook
+        self._sheets = sheets
+        self._last: tuple[str | None, _Values] = None, (0, 0, [])
+        self._names = {name.lower(): name for name in sheets}
+        self.results = Results(self._grid, {}, stale=False)
+
+    def write(self, writer: TextWriter, sheet: python_calamine.SheetMetadata) -> bool:
+        """Write a sheet, unless it is hidden and to be left out; whether there is something on it."""
+        hidden = sheet.visible != python_calamine.SheetVisibleEnum.Visible
+        inner = writer.unseen() if hidden else writer.inner()
+        aside = self._sheets.get(sheet.name, Sheet(sheet.name))
+        top, left, rows = self._rows(sheet.name)
+        for number, row in enumerate(rows, start=top):
+            inner.row(self._shown(inner, aside, number, left, row))
+        for text in aside.boxes:
+            inner.block(text)
+        for place, author, text in aside.comments:
+            inner.block(f"Comment ({place}, {author}): {text}")
+        text = inner.finish()[0]
+        if hidden and writer.hide("hidden_sheet", text):
+            writer.page()
+            return False
+        writer.page(sheet.name, "sheet")
+        writer.block(sheet.name)
+        writer.line(text)
+        return bool(text.strip())
+
+    def _rows(self, name: str) -> _Values:
+        """The values of a sheet, from the row and column on where they begin, counted from 0."""
+        if self._last[0] == name:
+            return self._last[1]
+        sheet = self.workbook.get_sheet_by_name(name)
+        top, left = sheet.start or (0, 0)
+        self._last = name, (top, left, sheet.to_python(skip_empty_area=True))
+        return self._last[1]
+
+    def _grid(self, name: str) -> Grid | None:
+        """The cells of a sheet for formulas."""
+        if name not in self._names:
+            return None
+        grid = Grid()
+        top, left, rows = self._rows(self._names[name])
+        for number, row in enumerate(rows, start=top + 1):
+            cells = enumerate(map(_stored, row), start=left + 1)
+            grid.rows[number] = {column: stored for column, stored in cells if stored[1]}
+        for (row_number, column), formula in self._sheets[self._names[name]].beside.formulas.items():
+            grid.formulas[row_number + 1, column + 1] = read_formula(formula)
+        return grid
+
+    def _shown(self, writer: TextWriter, sheet: Sheet, row: int, left: int, values: list[Any]) -> Iterator[str]:
+        """What the cells of a row show, without what nobody sees, whose place stays empty."""
+        beside = sheet.beside
+        for column, value in enumerate(values, start=left):
+            text = _text(value)
+            if not text:
+                yield ""
+                continue
+            style, how = beside.style(row, column), beside.hides(row, column)
+            number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+            how = how or style.hides(number, style.font, WHITE)
+            if how and writer.hide(how, text):
+                yield ""
+                continue
+            if (row, column) in beside.formulas:
+                self.results.settle(sheet.name, row + 1, column + 1, _stored(value))
+            if number is not None or isinstance(value, str):
+                shown = style.show(number, text if number is None else repr(number), 0)
+                if shown.doubtful and not how:
+                    self.results.doubt(sheet.name, row + 1, column + 1, shown.text, text)
+                text = text if how else shown.text
+            yield style.font.marks(text)
+
+
+def _stored(value: Any) -> Stored:
+    """A value as formulas take it."""
+    if isinstance(value, bool):
+        return "b", str(value).upper()
+    if isinstance(value, int | float):
+        return "n", number_text(repr(float(value)), "", 0)
+    if isinstance(value, str):
+        return ("e" if value.startswith("#") and value.upper() == value else "str" if value else "n"), value
+    return "d", str(value)
 
 
 def _opened(source: Source) -> tuple[bytes, dict[str, Sheet]]:
-    """The workbook alone in a sound compound file, and what stands on its sheets beside the cells, by their names.
+    """The workbook alone in a sound compound file, and its sheets by their names, without their values.
 
     Raises DocumentError, also where a grid is too large. (calamine panics where a compound file is damaged.)
     """
@@ -91,11 +164,13 @@ def _check_grids(sheets: list[Sheet], limits: Limits) -> None:
         )
 
 
-def _notes(media_type: str, asides: dict[str, Sheet]) -> list[str]:
-    if media_type != _XLS:
-        return ["comments, text boxes and charts of this format are not read"]
-    charts = sum(sheet.charts for sheet in asides.values())
-    return [f"charts not read: {charts}"] if charts else []
+def _notes(media_type: str, sheets: dict[str, Sheet]) -> list[str]:
+    notes = [] if media_type == _XLS else ["comments, text boxes and charts of this format are not read"]
+    counts = {
+        "charts not read": sum(sheet.charts for sheet in sheets.values()),
+        "conditional formats not read": sum(sheet.conditions for sheet in sheets.values()),
+    }
+    return [*notes, *(f"{what}: {count}" for what, count in counts.items() if count)]
 
 
 def _text(value: Any) -> str:

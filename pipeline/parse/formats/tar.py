@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from pipeline.document import Parsed
 from pipeline.errors import Failure
 from pipeline.parse.contract import Source, finish
-from pipeline.parse.unpack.names import is_leaving, left_out, printable
+from pipeline.parse.unpack.names import left_behind, left_out, printable
 from pipeline.parse.unpack.streams import PIECE, DamagedError
 from pipeline.parse.unpack.tape import Entry, Tape
 
-PARSER = "tar/1"
+PARSER = "tar/2"
 _SILENT = frozenset("5DVN")  # folders, lists of folders, labels of volumes, names for programs long gone
 _LINKS = frozenset("12346")
 
@@ -48,7 +48,7 @@ def _left(entry: Entry) -> str | None:
         return ""
     if entry.kind in _LINKS:
         return "links and devices in it, not followed"
-    return "files left by file systems, not read" if is_leaving(entry.name) else None
+    return left_behind(entry.name)
 
 
 def _member(source: Source, tape: Tape, entry: Entry) -> None:

@@ -1,7 +1,8 @@
 """Excel workbooks (SpreadsheetML, ISO/IEC 29500-1, 18): each sheet a page with its name as heading, then its rows.
 
-Values are the stored ones: formulas' results, numbers at full precision, dates and times in ISO form. What is printed
-above and below each page of a sheet follows its rows, then text boxes and charts, then comments.
+Values are what the cells show: numbers in their formats, dates and times in ISO form; formulas' results are the stored
+ones, held against what the formulas give. What is printed above and below each page of a sheet follows its rows, then
+text boxes and charts, then comments.
 """
 
 from lxml import etree
@@ -9,16 +10,20 @@ from lxml import etree
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
-from pipeline.parse.markup.reading import LXML
+from pipeline.parse.markup.reading import LXML, whole_number
+from pipeline.parse.office.cells import unescaped
 from pipeline.parse.office.drawing.scene import sheet_scene
 from pipeline.parse.office.drawing.shapes import R, write_shapes
 from pipeline.parse.office.embedded import add_embedded, refuse_pictures_alone
 from pipeline.parse.office.package import Package
 from pipeline.parse.office.sheets.cell_styles import CellStyles
-from pipeline.parse.office.sheets.sheet import Rich, Strings, rich_runs, text_runs, write_sheet
+from pipeline.parse.office.sheets.drawn import check_drawn
+from pipeline.parse.office.sheets.grid import Grid, Table, read_tables
+from pipeline.parse.office.sheets.results import Results
+from pipeline.parse.office.sheets.sheet import Rich, Strings, read_grid, rich_runs, text_runs, write_sheet
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"xlsx/3 {LXML}"
+PARSER = f"xlsx/4 {LXML}"
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 
@@ -32,7 +37,7 @@ def parse(source: Source, media_type: str) -> Parsed:
         before += book.write(writer, sheet)
     if writer.length == before:  # names of sheets are no content
         writer = source.writer()
-    notes = add_embedded(source.members, package)
+    notes = [*book.results.finish(source.hidden), *add_embedded(source.members, package)]
     refuse_pictures_alone(source, writer, package, "its sheets hold")
     return finish(source, writer, media_type, PARSER, notes=notes)
 
@@ -49,34 +54,54 @@ class _Workbook:
                 if runs := rich_runs(item, styles):
                     rich[len(texts)] = runs
                 texts.append("".join(text_runs(item)))
-        self._strings = Strings(texts, rich, styles, characters // 2)
+        calculation = workbook.find(S + "calcPr")
+        stale = calculation is not None and _is_stale(calculation)
+        self.results = Results(self._grid, _names(workbook), stale, self._tables, styles.epoch)
+        self._strings = Strings(texts, rich, styles, self.results, characters // 2)
         self._persons = _persons(package)
+        self._parts = {
+            unescaped(sheet.get("name", "")).lower(): self._relations[sheet.get(R + "id", "")].target
+            for sheet in workbook.iterfind(f"{S}sheets/{S}sheet")
+            if sheet.get(R + "id", "") in self._relations
+        }
 
     def write(self, writer: TextWriter, sheet: etree._Element) -> int:
         """Write a sheet as a page, empty if it is hidden, by the job's rule; the length of what is only its name."""
         relation = self._relations.get(sheet.get(R + "id", ""))
         if relation is None or not self._package.has(relation.target):
             raise DocumentError(Failure.CORRUPT, "one of its sheets is missing")
-        name = sheet.get("name", "")
+        name = unescaped(sheet.get("name", ""))
         if sheet.get("state", "visible") == "visible":
             before = writer.length
             writer.page(name, "sheet")
             writer.block(name)
             named = writer.length - before
-            self._write(writer, relation.target)
+            self._write(writer, relation.target, name)
             return named
         writer.page()
-        writer.hidden("hidden_sheet", lambda unseen: self._write(unseen, relation.target, name))
+        writer.hidden("hidden_sheet", lambda unseen: self._write(unseen, relation.target, name, is_hidden=True))
         return 0
 
-    def _write(self, writer: TextWriter, part: str, name: str = "") -> None:
+    def _grid(self, sheet: str) -> Grid | None:
+        part = self._parts.get(sheet, "")
+        return read_grid(self._package, part, self._strings) if self._package.has(part) else None
+
+    def _tables(self) -> dict[str, Table]:
+        return {
+            name: table
+            for sheet, part in self._parts.items()
+            for name, table in read_tables(self._package, part, sheet)
+        }
+
+    def _write(self, writer: TextWriter, part: str, name: str, *, is_hidden: bool = False) -> None:
         package = self._package
-        writer.block(name)
-        write_sheet(writer, package, part, self._strings)
+        writer.block(name if is_hidden else "")
+        write_sheet(writer, package, part, self._strings, name)
         for drawing in package.related(part, "drawing"):
             tree = package.xml(drawing)
             scene = sheet_scene(package, drawing, tree, self._strings.styles.theme)
             write_shapes(writer, package, drawing, tree, scene)
+            check_drawn(self.results, package, drawing, tree, name)
         threads = [package.xml(one) for one in package.related(part, "threadedComment")]
         known = {"tc=" + one.get("id", "") for root in threads for one in root.iter("{*}threadedComment")}
         for comments in package.related(part, "comments"):
@@ -84,7 +109,9 @@ class _Workbook:
         for root in threads:
             for comment in root.iter("{*}threadedComment"):
                 author = self._persons.get(comment.get("personId", ""), "")
-                writer.block(f"Comment ({comment.get('ref', '')}, {author}): {comment.findtext('{*}text', '')}")
+                writer.block(
+                    f"Comment ({comment.get('ref', '')}, {author}): {unescaped(comment.findtext('{*}text', ''))}"
+                )
 
 
 def _write_comments(writer: TextWriter, root: etree._Element, threads: set[str]) -> None:
@@ -96,6 +123,22 @@ def _write_comments(writer: TextWriter, root: etree._Element, threads: set[str])
             writer.block(
                 f"Comment ({comment.get('ref', '')}, {author}): {''.join(text_runs(comment.find(S + 'text')))}"
             )
+
+
+def _names(workbook: etree._Element) -> dict[tuple[str, str], str]:
+    """Defined names (18.2.5) with what they mean, by the sheet on which they hold ("": all) in lower case."""
+    sheets = [unescaped(sheet.get("name", "")).lower() for sheet in workbook.iterfind(f"{S}sheets/{S}sheet")]
+    found = {}
+    for name in workbook.iterfind(f"{S}definedNames/{S}definedName"):
+        place = whole_number(name.get("localSheetId"), len(sheets))
+        found[(*sheets, "")[min(place, len(sheets))], name.get("name", "").lower()] = name.text or ""
+    return found
+
+
+def _is_stale(calculation: etree._Element) -> bool:
+    """Whether programs compute all results anew when they load the workbook (18.2.2)."""
+    said = {name: calculation.get(name) for name in ("fullCalcOnLoad", "forceFullCalc", "calcCompleted")}
+    return said.pop("calcCompleted") in {"0", "false"} or not {"1", "true"}.isdisjoint(said.values())
 
 
 def _persons(package: Package) -> dict[str, str]:

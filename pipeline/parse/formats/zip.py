@@ -12,10 +12,10 @@ from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.unpack.directory import Entry, read_directory
-from pipeline.parse.unpack.names import is_leaving, left_out, printable
+from pipeline.parse.unpack.names import left_behind, left_out, printable
 from pipeline.parse.unpack.streams import DICTIONARY, PIECE, Codec, DamagedError, deflated, expand, xz
 
-PARSER = "zip/1"
+PARSER = "zip/2"
 _STORED, _LZMA = 0, 14
 _LZMA_HEADER = 9  # bytes
 _CODECS = {8: deflated, 12: bz2.BZ2Decompressor, 95: xz}
@@ -48,8 +48,8 @@ def parse(source: Source, media_type: str) -> Parsed:
 
 def _left(entry: Entry) -> str | None:
     """The reason why a member is no document, for a note."""
-    if is_leaving(entry.name):
-        return "files left by file systems, not read"
+    if left := left_behind(entry.name):
+        return left
     if entry.mode and stat.S_IFMT(entry.mode) not in (0, stat.S_IFREG):
         return "links and devices in it, not followed"
     return None

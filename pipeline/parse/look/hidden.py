@@ -42,6 +42,7 @@ class HiddenText:
         self._unsure: dict[str, None] = {}
         self._mixed: Counter[str] = Counter()
         self.struck = 0  # characters with a line through them
+        self.unknown = 0  # signs of symbol fonts that are in no table
 
     def keeps(self, kind: str, text: str) -> bool:
         """Count `text`, hidden in a way of KINDS; whether it belongs into the text all the same."""
@@ -72,9 +73,11 @@ class HiddenText:
         return text
 
     def notes(self) -> list[str]:
-        """Notes for the row: how many characters are struck out; how many words have letters of another script that
-        look alike, and the first three."""
+        """Notes for the row: how many characters are struck out, how many signs unknown; how many words have letters of
+        another script that look alike, and the first three."""
         notes = [f"struck-out text, marked ~~ ~~: {self.struck:,} characters"] if self.struck else []
+        if self.unknown:
+            notes.append(f"signs of symbol fonts that are in no table, written as U+FFFD: {self.unknown:,}")
         words = ", ".join(list(self._mixed)[:3])
         if count := self._mixed.total():
             notes.append(f"words with letters of another script that look alike: {count} ({words})")

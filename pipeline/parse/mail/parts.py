@@ -5,16 +5,15 @@ levels takes it hours. Here a level is one search for its boundary, and levels, 
 """
 
 import binascii
-import email.parser
-import email.policy
+import email.utils
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.message import Message
 
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.encoding.decode import decode
 from pipeline.parse.limits import MIB
+from pipeline.parse.mail.header import read_header
 
 _LEVELS = 100
 _PARTS = 10_000
@@ -56,6 +55,26 @@ class Part:
     def encoding(self) -> str:
         """The encoding of the MIME part's content, in lower case ("base64")."""
         return str(self.header.get("content-transfer-encoding", "")).strip().lower()
+
+    def parameter(self, name: str) -> str:
+        """A parameter of the media type; "" where there is none."""
+        return email.utils.collapse_rfc2231_value(self.header.get_param(name, ""))
+
+    @property
+    def content_id(self) -> str:
+        """The name under which other parts refer to this one; "" for none."""
+        return str(self.header.get("content-id", "")).strip(" <>")
+
+    @property
+    def whole(self) -> bytes:
+        """The bytes of the MIME part, decoded."""
+        return b"".join(self.content())
+
+    def walk(self) -> "Iterator[Part]":
+        """This part and those in it."""
+        yield self
+        for one in self.parts:
+            yield from one.walk()
 
     def content(self) -> Iterator[bytes]:
         """The bytes of the MIME part, decoded, in pieces."""
@@ -100,7 +119,7 @@ class _Reader:
 
     def _message(self, part: Part, level: int) -> Part:
         if part.encoding in ("base64", "quoted-printable", *_UU):  # which nobody should do to a message
-            data = b"".join(part.content())
+            data = part.whole
             return self.part(data, 0, len(data), level + 1, None)
         return self.part(part.data, part.begin, part.end, level + 1, None)
 
@@ -120,19 +139,6 @@ class _Reader:
         else:
             self.damage.append("the boundary after its last part is missing")
             yield self.part(part.data, begin, part.end, level + 1, default)
-
-
-def read_header(data: bytes) -> "Message[str, str]":
-    """The fields of a header; bytes that are not ASCII are read line by line, each in its mailer's encoding."""
-    text = data.decode() if data.isascii() else "".join(map(_line, data.splitlines(keepends=True)))
-    return email.parser.HeaderParser(policy=email.policy.compat32).parsestr(text)
-
-
-def _line(data: bytes) -> str:
-    try:
-        return decode(data).text
-    except DocumentError:
-        return data.decode("latin-1")
 
 
 def _header(data: bytes, begin: int, end: int) -> "tuple[Message[str, str], int]":
@@ -194,7 +200,7 @@ def _uu(data: bytes) -> Iterator[bytes]:
     for line in lines:
         if line.startswith(b"begin "):
             break
-    for line in lines:
+    for line in filter(None, lines):
         if line.strip() == b"end":
             return
         try:

@@ -7,6 +7,8 @@ Only the way to the content is read, in BER, for lengths may be left open: Conte
 from pipeline.errors import DocumentError, Failure
 
 _OF_CMS = bytes.fromhex("2a864886f70d0107")  # 1.2.840.113549.1.7
+_OF_SMIME = bytes.fromhex("2a864886f70d01091001")  # 1.2.840.113549.1.9.16.1
+_AUTHENTICATED, _COMPRESSED = 0x17, 0x09  # encrypted (RFC 5083), compressed (RFC 3274)
 _SIGNED, _ENCRYPTED = 2, (3, 4, 6)  # then data, enveloped, signed and enveloped, digested, encrypted
 _SEQUENCE, _SET, _INTEGER, _OCTETS, _OCTETS_IN_PIECES, _OID, _EXPLICIT = 0x30, 0x31, 0x02, 0x04, 0x24, 0x06, 0xA0
 _DEEPEST = 20
@@ -14,7 +16,8 @@ _DEEPEST = 20
 
 def is_cms(data: bytes) -> bool:
     """Whether bytes begin with a ContentInfo."""
-    return data[:1] == b"\x30" and b"\x06\x09" + _OF_CMS in data[:20]
+    head = data[:20]
+    return data[:1] == b"\x30" and (b"\x06\x09" + _OF_CMS in head or b"\x06\x0b" + _OF_SMIME in head)
 
 
 def signed_content(data: bytes) -> bytes:
@@ -33,7 +36,10 @@ def _signed(data: bytes) -> bytes:
     at, _ = _open(data, 0, _SEQUENCE)
     begin, end = _open(data, at, _OID)
     kind = data[end - 1] if data[begin : end - 1] == _OF_CMS else 0
-    if kind in _ENCRYPTED:
+    of_smime = data[end - 1] if data[begin : end - 1] == _OF_SMIME else 0
+    if of_smime == _COMPRESSED:
+        raise DocumentError(Failure.UNSUPPORTED, "a compressed document (PKCS #7)")
+    if kind in _ENCRYPTED or of_smime == _AUTHENTICATED:
         raise DocumentError(Failure.ENCRYPTED, "an encrypted document (PKCS #7)")
     if kind != _SIGNED:
         raise DocumentError(Failure.UNSUPPORTED, "a PKCS #7 envelope without a signed document")

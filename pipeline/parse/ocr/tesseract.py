@@ -21,6 +21,7 @@ from pipeline.parse.child.channel import ChannelClosedError, ChannelTimeoutError
 from pipeline.parse.child.process import ServerProcess
 from pipeline.parse.limits import Limits
 from pipeline.parse.ocr.recognised import Detected, Recognised, lacking, parse_detected, parse_recognised
+from pipeline.parse.options import Far, nowhere
 from pipeline.parse.pictures.given import NO_WORDS
 
 _MEMORY = 1 << 30  # bytes of address space that Tesseract needs beside the picture
@@ -102,15 +103,20 @@ class PageReader:
         self._limits = replace(limits, memory_bytes=max(limits.memory_bytes, _MEMORY))
 
     def read(
-        self, unpacked: int, images: Sequence[Picture], stop: Callable[[], bool] = lambda: False
+        self,
+        unpacked: int,
+        images: Sequence[Picture],
+        stop: Callable[[], bool] = lambda: False,
+        far: Far = nowhere,
     ) -> tuple[dict[str, str], dict[str, str]]:
         """The text of each picture in the file open at `unpacked`, by its name; for those not recognised, the reason.
 
         Each may take as long as a document; one that has several names is read once. StoppedError when `stop()`
-        becomes true between two pictures.
+        becomes true between two pictures; `far` hears how many are read.
         """
         read: dict[int, tuple[str, str]] = {}
-        for image in images:
+        for number, image in enumerate(images):
+            far(number, len(images))
             if image.offset not in read:
                 if stop():
                     raise StoppedError

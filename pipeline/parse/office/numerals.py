@@ -1,11 +1,12 @@
 """Counts as a list shows them: digits, letters and Roman numerals; and those that shapes draw before their paragraphs
-(ISO/IEC 29500-1, 21.1.2.4.1): "2.", "(b)", "IV)".
+(ISO/IEC 29500-1, 21.1.2.4.1): "2.", "(b)", "IV)"; bullets that say yes or no.
 """
 
 from dataclasses import dataclass
 
 from lxml import etree
 
+from pipeline.parse.look.symbols import TICKS, shown_in
 from pipeline.parse.markup.reading import whole_number
 
 _ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"),
@@ -58,7 +59,8 @@ class Bullets:
         self._counts: dict[int, _Count] = {}
 
     def label(self, paragraph: etree._Element) -> str:
-        """Count a paragraph that has text, and return its number with a space after it; "" where it is not numbered."""
+        """Count a paragraph that has text, and return its number with a space after it, or its bullet where that says
+        yes or no; "" for other paragraphs."""
         own = paragraph.find(A + "pPr")
         level = whole_number(own.get("lvl") if own is not None else None, 0)
         self._counts = {deep: count for deep, count in self._counts.items() if deep <= level}
@@ -66,13 +68,25 @@ class Bullets:
         bullet = _bullet(self._levels.get(f"lvl{level + 1}pPr")) if bullet is None else bullet
         if bullet is None or bullet.tag != A + "buAutoNum":
             self._counts.pop(level, None)
-            return ""
+            return _tick(bullet)
         scheme, start = bullet.get("type", "arabicPeriod"), whole_number(bullet.get("startAt"), 1)
         count = self._counts.get(level)
         if count is None or (count.scheme, count.start) != (scheme, start):
             count = self._counts[level] = _Count(scheme, start, start - 1)
         count.number += 1
         return drawn_number(scheme, count.number)
+
+
+def tick(sign: str, font: str) -> str:
+    """A bullet that says yes or no, with a space after it; "" for any other."""
+    shown = shown_in(font, sign.strip())
+    return shown + " " if shown in TICKS else ""
+
+
+def _tick(bullet: etree._Element | None) -> str:
+    around = None if bullet is None or bullet.tag != A + "buChar" else bullet.getparent()
+    font = None if around is None else around.find(A + "buFont")
+    return tick(bullet.get("char", ""), "" if font is None else font.get("typeface", "")) if bullet is not None else ""
 
 
 def _bullet(properties: etree._Element | None) -> etree._Element | None:

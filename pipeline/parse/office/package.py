@@ -20,6 +20,7 @@ from lxml import etree
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.limits import MIB
 from pipeline.parse.markup.reading import local_name, parse_xml, stream
+from pipeline.parse.office.flat import packed
 from pipeline.parse.pictures.shown import Shown
 
 _PART_BYTES = 256 * MIB
@@ -37,13 +38,13 @@ class Archive:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         if any(info.flag_bits & 1 for info in self._zip.infolist()):
             raise DocumentError(Failure.ENCRYPTED, f"{what} whose parts have a password")
-        self.names = self._zip.namelist()
-        self._names = {name.lower(): name for name in self.names} | {name: name for name in self.names}
+        self._parts = _parts_of(self._zip.infolist())
+        self.names = [_part_name(info.filename) for info in self._parts.values()]
         self._read = 0
 
     def has(self, part: str) -> bool:
         """Whether the archive has a part of this name, in whatever case it is written."""
-        return part in self._names or part.lower() in self._names
+        return part.lower() in self._parts
 
     def count(self, folder: str) -> int:
         """How many files lie in folders of this name ("media", "embeddings"), in whatever case."""
@@ -58,7 +59,7 @@ class Archive:
     def head(self, part: str, size: int) -> _Bytes:
         """The first `size` bytes of a part or all of a shorter one; none where it is damaged."""
         try:
-            with _damage(part), self._zip.open(self._names.get(part) or self._names[part.lower()]) as file:
+            with _damage(part), self._zip.open(self._parts[part.lower()]) as file:
                 return file.read(size)
         except DocumentError:
             return b""
@@ -71,13 +72,31 @@ class Archive:
                 yield chunk
 
     def _take(self, part: str) -> zipfile.ZipInfo:
-        info = self._zip.getinfo(self._names.get(part) or self._names[part.lower()])
+        info = self._parts[part.lower()]
         self._read += info.file_size  # zipfile never returns more than is declared
         if info.file_size > _PART_BYTES or self._read > _TOTAL_BYTES:
             raise DocumentError(
                 Failure.TOO_LARGE, f"{part} unpacks to {info.file_size:,} bytes, or all parts to more than is read"
             )
         return info
+
+
+def _parts_of(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
+    """The entries by their names in lower case; DocumentError(CORRUPT) where two that differ have the same name."""
+    parts: dict[str, zipfile.ZipInfo] = {}
+    for info in entries:
+        name = _part_name(info.filename)
+        other = parts.setdefault(name.lower(), info)
+        if (other.CRC, other.file_size) != (info.CRC, info.file_size):
+            raise DocumentError(
+                Failure.CORRUPT, f"two different parts are called {name}, and programs differ in which one they show"
+            )
+    return parts
+
+
+def _part_name(entry: str) -> str:
+    """The name of a part, which some programs write with the signs of Windows between folders."""
+    return entry.replace("\\", "/").lstrip("/")
 
 
 @contextmanager
@@ -96,6 +115,9 @@ def _damage(what: str) -> Iterator[None]:
         raise DocumentError(Failure.CORRUPT, f"{what} is damaged: {error}") from error
 
 
+ALTERNATIVES = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"
+_TEXTS = {f"{{http://schemas.openxmlformats.org/{kind}/2006/main}}t" for kind in ("wordprocessingml", "drawingml")}
+_QUOTED = 60
 CONTENT_TYPES = "[Content_Types].xml"
 _RELATION = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 
@@ -115,10 +137,10 @@ class Relation:
 
 
 class Package(Archive):
-    """An open package; raises DocumentError for whatever is wrong with it."""
+    """An open package, also one in a single XML file; raises DocumentError for whatever is wrong with it."""
 
     def __init__(self, data: bytes, shown: Shown | None = None) -> None:
-        super().__init__(data, "an Office package")
+        super().__init__(data if data.startswith(b"PK") else packed(data), "an Office package")
         self.shown = shown  # takes its pictures of text, if they are to be read
         self._relations: dict[str, dict[str, Relation]] = {}
         self.main = next((r.target for r in self.relations("").values() if r.kind == "officeDocument"), "")
@@ -190,6 +212,20 @@ def children(elements: Iterable[etree._Element]) -> Iterator[tuple[str, etree._E
             yield from children(next((branch for branch in child if len(branch) and _is_understood(branch)), ()))
         else:
             yield name, child
+
+
+def contradiction(choice: etree._Element) -> Iterator[str]:
+    """The reason, if there is one, why a person may see another of these alternatives than the one that is read."""
+    understood = [branch for branch in choice if _is_understood(branch)]
+    texts = list(dict.fromkeys(text for branch in understood if (text := _words_of(branch))))
+    if len(texts) > 1 or (texts and not len(understood[0])):
+        said = " or ".join(f'"{text[:_QUOTED]}"' for text in (texts if len(texts) > 1 else ["", *texts]))
+        yield f"which text is shown depends on the program: {said}"
+
+
+def _words_of(branch: etree._Element) -> str:
+    """The text of an alternative, without white space."""
+    return "".join("".join(one.text or "" for one in branch.iter("{*}t") if one.tag in _TEXTS).split())
 
 
 def _is_understood(branch: etree._Element) -> bool:

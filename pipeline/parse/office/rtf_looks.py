@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.parse.look.appearance import Appearance, squeezed
 from pipeline.parse.look.colours import WHITE, Colour
+from pipeline.parse.look.raised import lowered, raised, struck
 
 CHARACTERS = {
     "tab": "\t", "line": "\n", "lbr": "\n", "emdash": "\u2014", "endash": "\u2013", "emspace": " ", "enspace": " ",
@@ -50,6 +51,18 @@ class Letters:
     stretch: float = 1.0
     spacing: float = 0.0
     outlined: bool = False
+    lift: int = 0  # above 0 they are raised, below 0 lowered
+    moved: int = 0  # half points up
+    struck: bool = False
+    struck_twice: bool = False
+
+    def marked(self, text: str) -> str:
+        """The text with the marks of letters that are raised, lowered or struck out; a sixth of their size counts."""
+        if not (self.lift or self.moved or self.struck or self.struck_twice):
+            return text
+        lift = self.lift or (self.moved if abs(self.moved) * 3 >= self.size else 0)
+        text = raised(text) if lift > 0 else lowered(text) if lift < 0 else text
+        return struck(text) if self.struck or self.struck_twice else text
 
     def changed(self, word: str, value: int | None) -> "Letters":
         """These looks after a control word, which changes nothing if it is not about characters."""
@@ -68,6 +81,13 @@ _OF_LETTERS: dict[str, tuple[str, Callable[[int | None], Any]]] = {
     "charscalex": ("stretch", lambda value: 1.0 if value is None else value / 100),
     "expnd": ("spacing", lambda value: (value or 0) / 4),
     "expndtw": ("spacing", lambda value: (value or 0) * TWIP),
+    "super": ("lift", lambda value: int(value != 0)),
+    "sub": ("lift", lambda value: -int(value != 0)),
+    "nosupersub": ("lift", lambda value: 0),
+    "up": ("moved", lambda value: 6 if value is None else value),
+    "dn": ("moved", lambda value: -(6 if value is None else value)),
+    "strike": ("struck", lambda value: value != 0),
+    "striked": ("struck_twice", lambda value: value != 0),
     **{word: ("outlined", lambda value: value != 0) for word in ("outl", "shad", "embo", "impr")},
 }
 """The looks that control words change, and what their values mean for them."""

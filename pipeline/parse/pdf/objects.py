@@ -8,11 +8,11 @@ number is a C int to them.
 import ctypes
 from collections.abc import Callable, Iterable, Iterator
 from ctypes import addressof, c_int, c_uint, c_ulong, c_void_p
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 from pipeline.parse.pdf.binding import raw
-from pipeline.parse.pdf.geometry import Rectangle
+from pipeline.parse.pdf.geometry import Rectangle, transformed
 
 TEXT, PATH, IMAGE, SHADING, FORM = 1, 2, 3, 4, 5  # types of page objects
 Colour = tuple[int, int, int, int]  # red, green, blue and alpha, 0 to 255
@@ -47,6 +47,9 @@ _get_matrix = fast(raw.FPDFPageObj_GetMatrix, c_int)
 _get_point = fast(raw.FPDFPathSegment_GetPoint, c_int)
 _count_marks = fast(raw.FPDFPageObj_CountMarks, c_int)
 _get_mark = fast(raw.FPDFPageObj_GetMark, c_void_p)
+_count_path = fast(raw.FPDFPath_CountSegments, c_int)
+_get_path_segment = fast(raw.FPDFPath_GetPathSegment, c_void_p)
+_get_segment_kind = fast(raw.FPDFPathSegment_GetType, c_int)
 _get_mark_name = fast(raw.FPDFPageObjMark_GetName, c_int)
 _get_pixels = fast(raw.FPDFImageObj_GetImagePixelSize, c_int)
 _is_mixed = fast(raw.FPDFPageObj_HasTransparency, c_int)
@@ -121,6 +124,44 @@ def area_and_line(path: int) -> tuple[bool, bool]:
     if not _get_draw_mode(argument(path), _RED, _GREEN):
         return False, False
     return _wholes[0] != 0, _wholes[1] != 0
+
+
+def segments_of(path: int) -> int:
+    """How many segments a path has."""
+    return int(_count_path(argument(path)))
+
+
+def parts_of(path: int, least: int) -> Iterator[Rectangle]:
+    """The box around each part of a path that has more than `least` segments, in the space that the path is in."""
+    handle, matrix = argument(path), matrix_of(path)
+    segments = (_get_path_segment(handle, place) for place in range(segments_of(path)))
+    return (transformed(box, matrix) for box in _parts(segments, least))
+
+
+def parts_of_borders(item: int, least: int) -> Iterator[Rectangle]:
+    """The box around each part of an object's borders that has more than `least` segments."""
+    borders = borders_of_text(item)
+    for number in range(_count_clips(borders)):
+        segments = (_get_segment(borders, number, place) for place in range(count_points(borders, number)))
+        yield from _parts(segments, least)
+
+
+def segments_of_borders(item: int) -> int:
+    """How many segments the borders of an object have."""
+    borders = borders_of_text(item)
+    return sum(max(0, count_points(borders, number)) for number in range(_count_clips(borders)))
+
+
+def _parts(segments: Iterable[int], least: int) -> Iterator[Rectangle]:
+    xs, ys = list[float](), list[float]()
+    for segment in chain(segments, [0]):
+        if not segment or _get_segment_kind(argument(segment)) == raw.FPDF_SEGMENT_MOVETO:
+            if len(xs) > least:
+                yield min(xs), min(ys), max(xs), max(ys)
+            xs, ys = [], []
+        if segment and _get_point(argument(segment), _LEFT, _BOTTOM):
+            xs.append(_sides[0])
+            ys.append(_sides[1])
 
 
 def is_mixed(item: int) -> bool:

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 from pipeline.parse.pdf.drawn.drawing import Budget
 from pipeline.parse.pdf.drawn.hidden import find
-from pipeline.parse.pdf.drawn.survey import survey
+from pipeline.parse.pdf.drawn.survey import Survey, survey
 from pipeline.parse.pdf.geometry import Rectangle
+from pipeline.parse.pdf.text.arranged import arranged
 from pipeline.parse.pdf.text.page import Page
 from pipeline.parse.pdf.text.remarks import annotations_of
 from pipeline.parse.pdf.text.replaced import other_texts
@@ -26,14 +27,17 @@ def placed_characters(page: Page, document: Any, *, layers: bool, drop: bool) ->
     """
     found = annotations_of(page, document.formenv, lambda handle: None)
     seen = survey(page.address, page.box(), layers, found.covers)
+    seen.strikes = found.strikes
     page.load_text()
     other_texts(page, seen.texts, document, remove=drop)
     hidden = find(page, seen, Budget()).places if drop and seen.suspects else ()
-    characters = list(_characters(page, page.text_places(hidden)))
+    characters = list(_characters(page, seen, page.text_places(hidden)))
     return characters + [Placed(one, drawn.box) for drawn in found.drawn for one in drawn.text]
 
 
-def _characters(page: Page, hidden: set[int]) -> Iterator[Placed]:
-    for place, one in enumerate(page.text()):
-        if place not in hidden and not one.isspace():
-            yield Placed(one, page.box_at(place))
+def _characters(page: Page, seen: Survey, hidden: set[int]) -> Iterator[Placed]:
+    text = page.text()
+    for start, end in (piece for piece in arranged(page, seen.layout) if not isinstance(piece, str)):
+        for place in range(start, end):
+            if place not in hidden and not text[place].isspace():
+                yield Placed(text[place], page.box_at(place))

@@ -4,16 +4,16 @@ import re
 from pathlib import PurePosixPath
 
 from pipeline.parse.writer import clean, one_line
+from pipeline.paths.leavings import leaving, named_by_nobody
 
-_LEAVINGS = {".ds_store", "thumbs.db", "ehthumbs.db", "desktop.ini", ".localized"}
 _WORDS = 60  # characters of a name made of a title
 _NO_NAME = re.compile(r'[/\\:*?"<>|]+')
 
 
-def is_leaving(name: str) -> bool:
-    """Whether a file was left there by a file system or its browser: no person made it, and none misses it."""
-    parts = name.replace("\\", "/").split("/")
-    return parts[0] == "__MACOSX" or parts[-1].lower() in _LEAVINGS or parts[-1].startswith("._")
+def left_behind(name: str) -> str | None:
+    """The note for a file that no person put there as a document, by its name; None for others."""
+    pattern = leaving(name.replace("\\", "/"))
+    return f"files with {named_by_nobody(pattern)}, not read" if pattern else None
 
 
 def printable(name: str) -> str:

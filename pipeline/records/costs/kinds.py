@@ -67,10 +67,12 @@ class Ran(NamedTuple):
 
 @dataclass
 class Costs:
-    """The costs of documents on machines of one kind: sums by kind of file, and how its runs used their time."""
+    """The costs of documents on machines of one kind: sums by kind of file, and how its runs used their time. `of_job`:
+    the other job that they are of, where a job has none of its own."""
 
     kinds: dict[Kind, Sum] = field(default_factory=dict)
     runs: list[Ran] = field(default_factory=list)
+    of_job: str | None = None
 
     @property
     def rows(self) -> int:

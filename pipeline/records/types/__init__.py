@@ -28,6 +28,7 @@ from pipeline.records.types.commands import (
     ServiceReloaded,
     ServiceStarted,
     Verified,
+    WorkspaceRestored,
 )
 from pipeline.records.types.console import (
     ConsoleInvited,
@@ -46,7 +47,7 @@ from pipeline.records.types.deletions import (
     Released,
     RewrittenPart,
 )
-from pipeline.records.types.documents import Document, MadeFile, ParseOptions, Part, Placed, Worker
+from pipeline.records.types.documents import Document, Earlier, MadeFile, ParseOptions, Part, Placed, Worker
 from pipeline.records.types.quality import Qualified
 from pipeline.records.types.recovery import ClockStepped, HandoverRefused, RecoveredCut, RecoveredUndone
 from pipeline.records.types.reports import Pace, Reported, Shares
@@ -87,7 +88,7 @@ _ALL: tuple[type[Record], ...] = (
     *(Document, Part, Placed, Reported),
     *(DeletedByRule, Erased, Deleted, Held, Released),
     *(RecoveredCut, RecoveredUndone, HandoverRefused, ClockStepped),
-    *(Verified, LogExported, BackedUp),
+    *(Verified, LogExported, BackedUp, WorkspaceRestored),
     *(ReadResults, ReadStory, ReadProof, ReadCheckpoint, ReadSearch, ReadRecall, RowsReplayed),
     *(Qualified, Sampled),
     *(ConsoleInvited, ConsoleRevoked, SignedIn, ReadThere, StartedThere, RefusedThere),

@@ -75,6 +75,20 @@ class BackedUp(Record):
     right: Flag
 
 
+@kind("restored", "`cloister restore` made this workspace of a backup, whose log ended here", handed=True)
+class WorkspaceRestored(Record):
+    """The name of the backup, when it was made, the size and root of its log, how many files, whether the keys were
+    among them, and how many things its verification found wrong."""
+
+    backup: Text
+    made: Text
+    size: Count
+    root: Sha256
+    files: Count
+    keys: Flag
+    wrong: Count
+
+
 @kind("read.results", "rows were shown", handed=True)
 class ReadResults(Record):
     """The job whose rows were shown (None: of all), whether only failed ones, and how many at most (None: all)."""

@@ -30,6 +30,24 @@ class ParseOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Earlier:
+    """A document that was taken from the same path before: the entry of its row, its sha256 and its bytes. `grown`: the
+    later one begins with them."""
+
+    row: int
+    document: str
+    size: int
+    grown: bool
+
+    @property
+    def note(self) -> str:
+        """The note that the later one has."""
+        if self.grown:
+            return f"a newer version of row {self.row}: the file has grown since {self.size:,} bytes of it were taken"
+        return f"a file of other bytes was taken from this path before: row {self.row}"
+
+
+@dataclass(frozen=True, slots=True)
 class Worker:
     """A machine of a cluster, by the name of its worker and of itself."""
 
@@ -88,12 +106,13 @@ class Document(Record):
     review: Reviewed | None = None
     seconds: float | None = None
     worker: Worker | None = None
+    earlier: Earlier | None = None
 
     def members(self) -> Json:
-        """The members beside type, run and job; `review` and `worker` only where there is one, as in entries from
-        before them."""
+        """The members beside type, run and job; `review`, `worker` and `earlier` only where there is one, as in entries
+        from before them."""
         members = Record.members(self)
-        for name in ("review", "worker"):
+        for name in ("review", "worker", "earlier"):
             if members[name] is None:
                 del members[name]
         return members
@@ -104,6 +123,11 @@ class Document(Record):
         if not self.said:  # it is not in the log yet
             return self.review is not None
         return self.said.get("review") is not None or "review" in self.said.get("closed", ())
+
+    @property
+    def grown_from(self) -> str | None:
+        """The sha256 of the document whose bytes this one goes on from, at the same path."""
+        return self.earlier.document if self.earlier and self.earlier.grown else None
 
     @property
     def raw_path(self) -> str:

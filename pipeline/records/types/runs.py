@@ -52,7 +52,8 @@ class RunStarted(Record):
     """The settings, job file and model of a run (`pinned`: the job names its sha256), the job's rule for copies, the
     classes of failures that it takes up again, the software, how many files its scan found in which state, how its
     parsers are held (None where it needs none), who asked the service for the run, if anybody did, and which archived
-    documents it answers again (None where it takes what came in)."""
+    documents it answers again (None where it takes what came in). `versions`: "newest" if the job shows of each path
+    only the newest file."""
 
     job_digest: str
     job_file_sha256: str
@@ -71,6 +72,7 @@ class RunStarted(Record):
     rerun: RerunAsked | None = None
     silence: Silence | None = None
     cluster: str | None = None
+    versions: str | None = None
 
 
 class _Counted:

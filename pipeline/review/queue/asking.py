@@ -52,6 +52,10 @@ def where(asked: Filter, prefix: str = "") -> Where:
         tests.append(f"{prefix}review = 0")
     if asked.settings == "current":
         tests.append(f"({prefix}job, {prefix}settings) IN (SELECT job, settings FROM newest)")
+    if asked.versions == "newest":
+        tests.append(f"{prefix}older = 0")
+    elif asked.versions == "rule":
+        tests.append(f"({prefix}older = 0 OR {prefix}job NOT IN (SELECT job FROM rule))")
     return " AND ".join(tests) or "1", values
 
 
@@ -115,7 +119,7 @@ def only_current(asked: Filter) -> str:
 
 def fact(by: str) -> str:
     """The column of a fact by which is counted. ValueError."""
-    if by not in FACTS or by == "settings":
+    if by not in FACTS or by in ("settings", "older"):
         raise ValueError(f"documents are not counted by {by!r}")
     return by
 

@@ -15,13 +15,13 @@ from pipeline.records.types import DeletedByRule, Document, Erased, Part, Record
 from pipeline.review.queue.answers import Answered, answers, shortened
 from pipeline.review.queue.asking import OTHER, RANKS
 from pipeline.review.queue.runs import BEGINS, Run, night_of
-from pipeline.review.queue.tables import NO_SCORE, SAY, UNSAY
+from pipeline.review.queue.tables import NO_SCORE, SAY, UNSAY, mark_older
 from pipeline.states import ANSWERED
 
 _COLUMNS = (
     "entry", "current", "job", "state", "failure", "label", "folder", "night", "review", "settings", "task", "run",
-    "language", "reviewer", "part", "row", "rank", "score", "certainty", "uncertain", "size", "pages", "document",
-    "path",
+    "language", "reviewer", "part", "row", "rank", "score", "certainty", "uncertain", "size", "older", "pages",
+    "document", "path",
 )  # fmt: skip
 _INSERT = f"INSERT INTO item ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _NOTHING = Answered()
@@ -53,6 +53,7 @@ class Filling:
     def __init__(self, site: Site, db: sqlite3.Connection, copies: dict[str, bool]) -> None:
         self._site, self._db, self._words, self.copies = site, db, Words(db), copies
         self._has_words = bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone())
+        self._has_indexes = bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = 'by_path'").fetchone())
         self._waiting: list[Document] = []  # of which no part has come yet
         self._runs: dict[str, Run] = {}
         self._last: Remembered[Identity, int] = Remembered(db, "last", _to_key, bytes, int, int)
@@ -69,6 +70,9 @@ class Filling:
                 self._add(entry.file, documents)
             case RunStarted():
                 self.copies[entry.job] = answers_copies(entry.duplicates)
+                change = "INSERT OR IGNORE INTO rule VALUES (?)"
+                change = change if entry.versions == "newest" else "DELETE FROM rule WHERE job = ?"
+                self._db.execute(change, (self._words(entry.job),))
             case DeletedByRule() | Erased():
                 self._delete(entry)
 
@@ -114,9 +118,13 @@ class Filling:
         self._search(SAY, [entry.n for entry in documents])
         gone = [(entry.n, number) for entry in documents for number in self._replaced(entry)]
         self._db.executemany("UPDATE item SET current = 0, replaced_by = ? WHERE entry = ?", gone)
+        if self._has_indexes:
+            mark_older(self._db, {(self._words(entry.job), entry.path) for entry in documents})
         newest = {entry.job: entry.job_digest for entry in documents if not entry.said.get("review")}
         rows = [(self._words(job), self._words(digest)) for job, digest in newest.items()]
         self._db.executemany("INSERT OR REPLACE INTO newest VALUES (?, ?)", rows)
+        private = {entry.job for entry in documents if entry.private is not None}
+        self._db.executemany("INSERT OR IGNORE INTO private VALUES (?)", [(self._words(job),) for job in private])
 
     def _search(self, statement: str, entries: Iterable[int]) -> None:
         """Keep the index of texts, if it is made yet."""
@@ -166,7 +174,7 @@ class Filling:
         decided, by = words(review.get("action")), words(review.get("by"))
         made = (words(entry.job_digest), words(said.task), run, words(entry.language), by, part, entry.row, rank)
         document = bytes.fromhex(entry.document) if entry.document else None
-        last = (*_scores(said, entry.state, bool(review)), entry.size or 0, entry.pages, document, entry.path)
+        last = (*_scores(said, entry.state, bool(review)), entry.size or 0, 0, entry.pages, document, entry.path)
         return (entry.n, 1, *facts, night, decided, *made, *last)
 
     def _told(self, entry: Document, said: Answered) -> tuple[Any, ...]:
@@ -193,8 +201,12 @@ class Filling:
             gone.update(number for (number,) in self._db.execute(named, (file,)))
             self._db.execute("DELETE FROM part WHERE file = ?", (file,))
         self._search(UNSAY, gone)
+        named = "SELECT job, path FROM item WHERE entry = ?"
+        files = {found for number in gone for found in self._db.execute(named, (number,))}
         for table in ("item", "told"):
             self._db.executemany(f"DELETE FROM {table} WHERE entry = ?", ((number,) for number in gone))
+        if self._has_indexes:
+            mark_older(self._db, files)
 
 
 def _scores(said: Answered, state: str, reviewed: bool) -> tuple[float, float, float]:

@@ -37,7 +37,8 @@ _WORDS = ("job", "state", "failure", "label", "night", "review", "task", "run", 
 _SELECT = (
     "SELECT " + ", ".join(f"(SELECT text FROM word WHERE id = item.{name})" for name in _WORDS)
     + ", item.entry, path, document, reason, item.score, certainty, answer, size, pages, time, part.file, item.row, "
-    "(item.job, item.settings) NOT IN (SELECT job, settings FROM newest), replaced_by "
+    "(item.job, item.settings) NOT IN (SELECT job, settings FROM newest), replaced_by, "
+    "newer "
     "FROM item JOIN told USING (entry) JOIN part ON part.id = item.part"
 )  # fmt: skip
 
@@ -175,6 +176,10 @@ class Queue(LogIndex):
             nights.setdefault((night, run.job), []).append(run)
         return [_night(night, runs) for (night, _), runs in nights.items()]
 
+    def private_jobs(self) -> set[str]:
+        """The jobs of which any row was ever private."""
+        return {job for (job,) in self._db.execute("SELECT text FROM private JOIN word ON word.id = private.job")}
+
     def _counts(self, asked: Filter, by: str | None) -> dict[Any, int]:
         """Counted where nothing but facts is asked for from the tally, else from the items."""
         test, values = where(asked)
@@ -221,13 +226,14 @@ class Queue(LogIndex):
 
 def _item(row: tuple[Any, ...]) -> Item:
     job, state, failure, label, night, review, task, run, language, by, *rest = row
-    entry, path, document, reason, score, certainty, answer, size, pages, time_, part, number, other, gone = rest
+    entry, path, document, reason, score, certainty, answer, size, pages, time_, part, number, other, gone, newer = rest
     return Item(
         entry=entry, job=job, task=task or None, path=path, document=document.hex() if document else None, state=state,
         failure=failure or None, reason=reason, label=label or None, score=score_of(score),
         certainty=score_of(certainty), answer=answer or _why(failure, reason), size=size, pages=pages,
         language=language or None, time=time_, run=run, night=night, part=part, row=number,
         review_action=review or None, review_by=by or None, other_settings=bool(other), replaced_by=gone,
+        newer_file=newer,
     )  # fmt: skip
 
 

@@ -46,5 +46,6 @@ def _rows(site: Site, items: list[Item]) -> Iterator[dict[str, Any]]:
             found |= rows_of(site.at_rest, site.root / part, entries)
     for item in items:
         if item.entry in found:
-            other = {"other_settings": True} if item.other_settings else {}
-            yield found[item.entry] | {"job": item.job} | other
+            marks: dict[str, Any] = {"other_settings": True} if item.other_settings else {}
+            marks |= {} if item.newer_file is None else {"newer_file": item.newer_file}
+            yield found[item.entry] | {"job": item.job} | marks

@@ -22,7 +22,8 @@ class Filter:
     belongs to the day before). `text`: a piece of the path, answer or reason, without regard to case. `review`: what a
     person did ("accepted", "corrected", "rejected"), "any" of it, or "none". `current`: False also gives rows whose
     place others took. `settings`: "current" leaves out rows of other settings than the newest row of their job.
-    `digests`: rows of settings with one of these digests.
+    `digests`: rows of settings with one of these digests. `versions`: "newest" leaves out rows of files whose path has
+    a newer one, "rule" those of jobs that say so (`versions: newest`).
     """
 
     jobs: tuple[str, ...] = ()
@@ -36,6 +37,7 @@ class Filter:
     current: bool = True
     settings: str | None = None
     digests: tuple[str, ...] = ()
+    versions: str | None = None
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,8 @@ class Item:
     `score` is that of the label, or the lowest of the values that were found; None where the task gives none.
     `certainty` is how far the best label is ahead of the second, or the score. `answer` is short, and says of a row
     without one why. `time` is when the row was finished; `part` and `row` say where it stands. `replaced_by` is the
-    entry whose row took its place; None if the row is current.
+    entry whose row took its place; None if the row is current. `newer_file` is the entry of a row of the newest file at
+    its path; None if it is of that file itself.
     """
 
     entry: int
@@ -71,6 +74,7 @@ class Item:
     review_action: str | None
     review_by: str | None
     other_settings: bool
+    newer_file: int | None
     replaced_by: int | None
 
 

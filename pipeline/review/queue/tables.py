@@ -2,19 +2,22 @@
 
 Names (of jobs, labels, folders, nights, runs...) stand once in `word`, and `item` has their numbers; 0 stands for
 none. `tally` counts the current items of each combination of facts, kept by triggers, so that counting a million
-documents takes no longer than counting a thousand. The indexes hold all that filters ask for, so that a list in any
-order is read from one of them alone.
+documents takes no longer than counting a thousand. `older` is 1 of rows of files whose path has a newer one, of which
+`newer` is a row. `rule` has the jobs that show only the newest. The indexes hold all that filters ask for, so that a
+list in any order is read from one of them alone.
 """
 
 import sqlite3
+from collections.abc import Iterable
 
+from pipeline.records.current import RowKey, Versions
 from pipeline.records.indexes.file import IndexFile
 from pipeline.records.indexes.queue import NAME
 
 NO_SCORE = 9.0
 """A score behind every score, for rows that have none."""
 
-FACTS = ("job", "state", "failure", "label", "folder", "night", "review", "settings")
+FACTS = ("job", "state", "failure", "label", "folder", "night", "review", "settings", "older")
 _NUMBERS = ("current", *FACTS, "task", "run", "language", "reviewer", "part", "row", "rank", "size")
 _SCORES = ("score", "certainty", "uncertain")
 _ITEM = ", ".join(
@@ -22,7 +25,7 @@ _ITEM = ", ".join(
         "entry INTEGER PRIMARY KEY",
         *(f"{name} INTEGER NOT NULL" for name in _NUMBERS),
         *(f"{name} REAL NOT NULL" for name in _SCORES),
-        *("pages INTEGER", "replaced_by INTEGER", "document BLOB", "path TEXT NOT NULL"),
+        *("pages INTEGER", "replaced_by INTEGER", "newer INTEGER", "document BLOB", "path TEXT NOT NULL"),
     ]
 )
 _SCHEMA = (
@@ -33,11 +36,13 @@ _SCHEMA = (
     "CREATE TABLE told (entry INTEGER PRIMARY KEY, time TEXT, reason TEXT, answer TEXT, text TEXT NOT NULL)",
     "CREATE TABLE part (id INTEGER PRIMARY KEY, file TEXT NOT NULL UNIQUE, read INTEGER NOT NULL)",
     "CREATE TABLE newest (job INTEGER PRIMARY KEY, settings INTEGER NOT NULL)",
+    "CREATE TABLE rule (job INTEGER PRIMARY KEY)",
+    "CREATE TABLE private (job INTEGER PRIMARY KEY)",
     "CREATE TABLE last (key BLOB PRIMARY KEY, value) WITHOUT ROWID",
     "CREATE TABLE run (run TEXT PRIMARY KEY, job TEXT, night TEXT, first INTEGER, told TEXT) WITHOUT ROWID",
     f"CREATE TABLE tally ({', '.join(FACTS)}, n INTEGER NOT NULL, PRIMARY KEY ({', '.join(FACTS)})) WITHOUT ROWID",
 )
-FILE = IndexFile(NAME, 2, _SCHEMA, ("secure_delete = ON", "cache_size = -32768"))
+FILE = IndexFile(NAME, 3, _SCHEMA, ("secure_delete = ON", "cache_size = -32768"))
 _KEYS = {"score": "rank, score, entry", "uncertain": "uncertain, entry", "age": "entry", "size": "size, entry",
          "path": "path, entry"}  # fmt: skip
 INDEXES = (
@@ -78,9 +83,25 @@ def make_indexes(db: sqlite3.Connection) -> None:
     if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'by_score'").fetchone():
         return
     facts = ", ".join(FACTS)
+    several = "SELECT job, path FROM item GROUP BY job, path HAVING count(DISTINCT ifnull(document, x'')) > 1"
+    mark_older(db, db.execute(several).fetchall())
     db.execute(f"INSERT INTO tally SELECT {facts}, count(*) FROM item WHERE current = 1 GROUP BY {facts}")
     for statement in (*INDEXES, *TRIGGERS, *(SEARCH if _has_trigrams(db) else ())):
         db.execute(statement)
+
+
+def mark_older(db: sqlite3.Connection, files: Iterable[tuple[int, str]]) -> None:
+    """Mark the rows of a job's path, by which of its files is the newest (records/current.py). sqlite3.Error."""
+    for job, path in files:
+        versions, rows = Versions(), list[tuple[int, int]]()
+        found = (
+            "SELECT entry, hex(document), text FROM item JOIN word ON id = state WHERE current IN (0, 1) AND path = ?"
+        )
+        for entry, document, state in db.execute(f"{found} AND job = ?", (path, job)).fetchall():
+            rows.append((entry, versions.add(RowKey(document, path, state), entry)))
+        newer = versions.newer()
+        said = [(newer[file] is not None, newer[file], entry, newer[file]) for entry, file in rows]
+        db.executemany("UPDATE item SET older = ?, newer = ? WHERE entry = ? AND newer IS NOT ?", said)
 
 
 def _has_trigrams(db: sqlite3.Connection) -> bool:

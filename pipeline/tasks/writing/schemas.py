@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from pipeline.tasks.base import Slot
 from pipeline.tasks.writing.leaves import escaped
 
 QUOTE: Final = "quote"
@@ -111,3 +112,41 @@ def _referred(schema: Mapping[str, Any], root: Any) -> Any:
 def steps_of(pointer: str) -> tuple[str, ...]:
     """The steps of a JSON pointer (RFC 6901)."""
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
+
+
+def slots_of(schema: Any) -> Iterator[Slot]:
+    """Yield the values of an answer by the names that lead to them, with the type that a schema without references
+    gives them; those of a list share a name. A place for which it allows several types has text."""
+    found: dict[str, Slot] = {}
+    for slot in _slots(schema, "", many=False):
+        known = found.setdefault(slot.name, slot)
+        kind = known.type if slot.type == known.type else "text"
+        found[slot.name] = Slot(slot.name, kind, slot.many or known.many)
+    yield from found.values()
+
+
+def _slots(schema: Any, name: str, *, many: bool) -> Iterator[Slot]:
+    schema = schema if isinstance(schema, dict) else {}
+    inner = [
+        *((f"{name}.{key}" if name else key, one, many) for key, one in schema.get("properties", {}).items()),
+        *((name, one, many) for key in ("anyOf", "oneOf", "allOf") for one in schema.get(key, ())),
+        *((name, one, True) for one in (*schema.get("prefixItems", ()), schema.get("items")) if one),
+    ]
+    for below, one, several in inner:
+        yield from _slots(one, below, many=several)
+    if not inner and schema.get("type") != "null":
+        yield Slot(name or "answer", _kind(schema), many)
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    """The type of a value that holds no other."""
+    said = schema.get("type", [])
+    types = {said} if isinstance(said, str) else set(said)
+    values = schema.get("enum", [schema["const"]] if "const" in schema else [])
+    if types - {"null"} <= {"number", "integer"} and types - {"null"}:
+        return "number"
+    if not types and values and all(type(value) in (int, float) for value in values):
+        return "number"
+    if schema.get("format") == VALUE and isinstance(schema.get(KIND), str):
+        return str(schema[KIND])
+    return "text"

@@ -47,7 +47,7 @@ def take_document(browser: Browser, root: Path) -> bytes:
 
 def take_report(browser: Browser, root: Path) -> bytes:
     """The report of the last night of the job."""
-    report = max((root / "outbox" / _JOB).glob("report-*.html"))
+    report = max((root / "outbox" / _JOB / "_reports").glob("report-*.html"))
     page = browser.new_page()
     page.goto(report.as_uri())
     return taken(page)

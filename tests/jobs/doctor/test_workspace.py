@@ -33,6 +33,17 @@ def test_site_and_jobs_that_are_in_order(ready: Place) -> None:
     assert told(jobs, patient_of(ready)) == [("ok", "2 jobs can be planned, and their models are there.")]
 
 
+def test_an_input_folder_to_which_another_machine_writes_unseen(ready: Place, tmp_path: Path) -> None:
+    inbox = ready.root / "inbox" / "sort"
+    root = tmp_path / "machine"
+    (root / "proc/self").mkdir(parents=True)
+    (root / "proc/self/mountinfo").write_text(f"22 1 0:20 / {inbox} rw - nfs4 server:/scans rw\n")
+    sentence = "sort: inbox/sort lies on nfs4, where nobody sees another machine write"
+    assert told(jobs, replace(patient_of(ready), root=root)) == [
+        ("warning", f"{sentence}: files are taken when they were still for 0 s.")
+    ]
+
+
 def test_no_job(place: Place) -> None:
     assert told(jobs, patient_of(place)) == [("ok", "There is no job.")]
 

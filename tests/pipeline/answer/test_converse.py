@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import engine
-from pipeline import DocumentError, Failure
+from pipeline import Bounds, DocumentError, Failure
 from pipeline.answer import converse as module
 from pipeline.answer.converse import Conversing, chunks_of
 from pipeline.document import Parsed, Span
@@ -108,3 +108,45 @@ def test_chunks_cover_the_text(spans: list[tuple[int, int]]) -> None:
     chunks = chunks_of(Parsed(" aaa  bbb ", "", ""), [Window(Span(*span), 3) for span in spans])
     assert [0, *(chunk.end for chunk in chunks)] == [*(chunk.start for chunk in chunks), 10]
     assert chunks_of(Parsed("", "", ""), []) == []
+
+
+def test_a_document_that_takes_too_long_asks_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each answer takes a second: the long one is stopped, and those beside it and behind it are answered."""
+    clock, heard = [0.0], list[str]()
+
+    def answer(conversation: str, spec: Any) -> str:
+        clock[0] += 1.0
+        heard.append(echo(conversation, spec))
+        return heard[-1]
+
+    scribe, items = Scribe(answer), [work("1", 0), work("1111111111111111", 1), work("2", 2), work("1", 3)]
+    conversing = Conversing(Counting(scribe), scribe, lambda: clock[0], Bounds(10**6, 5.0))
+    rows = [row for group in conversing(items, lambda done, total: None) for _, row in group if row]
+    assert [(row["path"], row["state"]) for row in rows] == [
+        ("0", "done"),
+        ("1", "failed"),
+        ("2", "done"),
+        ("3", "done"),
+    ]
+    assert rows[1]["failure"] == "too_long"
+    limit = "the limit is 5 s (limits.document_seconds in site.yaml): split it, or raise the limit"
+    assert rows[1]["reason"].endswith(limit)
+    assert "heard" not in rows[1]
+    assert sum(text.startswith("1111") for text in heard) < 16
+
+
+def test_a_text_of_too_many_tokens_asks_nothing() -> None:
+    heard: list[str] = []
+
+    def answer(conversation: str, spec: Any) -> str:
+        heard.append(echo(conversation, spec))
+        return heard[-1]
+
+    scribe = Scribe(answer)
+    conversing = Conversing(Counting(scribe), scribe, bounds=Bounds(tokens=3))
+    rows = [row for group in conversing([work("1" * 9), work("1", 1)], lambda d, t: None) for _, row in group if row]
+    assert [(row["state"], row.get("failure")) for row in rows] == [("failed", "too_long"), ("done", None)]
+    found = scribe.count_tokens(["1" * 9])[0]
+    limit = "the limit is 3 (limits.document_tokens in site.yaml): split it, or raise the limit"
+    assert rows[0]["reason"] == f"its text has {found} tokens; {limit}"
+    assert heard == ["1/0"]

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipeline.answer import vectors
 from pipeline.answer.vectors import WORTH, KeptVectors
 
 FACTS = {"model_sha256": "ab" * 32, "numerics": 3, "widen": False}
@@ -35,11 +36,11 @@ class Counting:
 def kept(path: Path, texts: Sequence[str], **facts: object) -> list[str]:
     """The texts that had to be embedded; whatever is kept, the vectors are those of the model."""
     model = Counting()
-    vectors = KeptVectors(model, path, FACTS | facts, SECRET)
-    found = vectors.embed(texts)
+    keeping = KeptVectors(model, path, FACTS | facts, SECRET)
+    found = keeping.embed(texts)
     assert found.tobytes() == Counting().embed(texts).tobytes()
     assert (str(found.dtype), found.shape) == ("float32", (len(texts), 8))
-    vectors.save()
+    keeping.save()
     return model.asked
 
 
@@ -85,9 +86,9 @@ def test_what_somebody_else_sealed_is_not_trusted(path: Path) -> None:
 
 
 def test_without_the_key_nothing_is_kept(tmp_path: Path) -> None:
-    vectors = KeptVectors(Counting(), tmp_path / "vectors", FACTS, None)
-    vectors.embed(TEXTS)
-    vectors.save()
+    keeping = KeptVectors(Counting(), tmp_path / "vectors", FACTS, None)
+    keeping.embed(TEXTS)
+    keeping.save()
     assert not (tmp_path / "vectors").exists()
 
 
@@ -111,3 +112,20 @@ def test_a_folder_that_cannot_be_written_costs_time_only(tmp_path: Path) -> None
 
 def test_no_texts_have_no_vectors(path: Path) -> None:
     assert KeptVectors(Counting(), path, FACTS, SECRET).embed([]).shape == (0, 8)
+
+
+def test_work_that_was_stopped_is_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path.unlink()
+    monkeypatch.setattr(vectors, "SECONDS", 0.0)
+    stopped = KeptVectors(Counting(), path, FACTS, SECRET)
+    stopped.embed(TEXTS)
+    assert kept(path, [*TEXTS, "new"]) == ["new"], "though nobody said that it is done"
+    stopped = KeptVectors(Counting(), path, FACTS, SECRET)
+    stopped.embed([*TEXTS[:3], "another"])
+    assert kept(path, [*TEXTS, "another"]) == [], "what was kept before is kept, too"
+
+
+def test_of_too_many_texts_the_first_are_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "MOST", WORTH)
+    assert kept(path, [*TEXTS, "one", "two"]) == ["one", "two"]
+    assert kept(path, [*TEXTS, "one", "two"]) == ["one", "two"]

@@ -59,7 +59,6 @@ def everything(chronicle: Chronicle) -> tuple[object, ...]:
         chronicle.runs(limit=10**6),
         chronicle.models(),
         chronicle.throughput(0, 10**9, 7),
-        sorted(chronicle.private_jobs()),
         [chronicle.settings_at(run.job_digest or "") for run in chronicle.runs()],
     )
 
@@ -136,10 +135,6 @@ def test_settings_are_read_from_the_log(ran: RunPlan, told: Chronicle) -> None:
     assert told.settings_at("0" * 64) is None
     with pytest.raises(LookupError):
         pipeline.read_settings(ran.site, first, "0" * 64)
-
-
-def test_private_jobs_are_known(told: Chronicle) -> None:
-    assert told.private_jobs() == {"other"}
 
 
 def test_no_name_of_a_document_is_in_the_file(ran: RunPlan, told: Chronicle) -> None:

@@ -108,13 +108,90 @@ def test_a_modification_time_in_the_future_does_not_settle_a_file(tmp_path: Path
     assert len(scan(source, changed + 6).ready) == 1
 
 
-@pytest.mark.parametrize(
-    "name", ["a.tmp", "A.TMP", "a.part", "a.pdf.filepart", "a.partial", "a.pdf.crdownload", "~$a", ".a"]
-)
-def test_names_of_what_is_still_written_are_passed_over(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).touch()
+LEFT = {  # a name that systems and programs leave -> how it is called
+    "Thumbs.db": "Thumbs.db",
+    "fotos/THUMBS.DB": "Thumbs.db",
+    "ehthumbs_vista.db": "ehthumbs*.db",
+    "Desktop.ini": "desktop.ini",
+    "~$letter.docx": "~$*",
+    "a.pdf:Zone.Identifier": "*Zone.Identifier",
+    "a.pdf:zone.identifier:$DATA": "*:Zone.Identifier:*",
+    "a.pdf\uf022Zone.Identifier": "*Zone.Identifier",
+    "a.pdf:AFP_AfpInfo": "*:AFP_*",
+    "$RECYCLE.BIN/S-1-5-21-1-2-3-1001/$IABCDEF.txt": "$RECYCLE.BIN/",
+    "$Recycle.Bin/a.txt": "$RECYCLE.BIN/",
+    "RECYCLER/S-1-5-21-1-2-3-500/Dc1.pdf": "S-1-5-21-*/",
+    "System Volume Information/IndexerVolumeGuid": "System Volume Information/",
+    "@eaDir/a.pdf@SynoEAStream": "@eaDir/",
+    "2026/@eadir/a.pdf/SYNOFILE_THUMB_S.jpg": "@eaDir/",
+    "a.pdf@SynoResource": "*@SynoResource",
+    "#recycle/deleted.txt": "#recycle/",
+    "share/#Recycle/2026/deleted.txt": "#recycle/",
+    "@Recycle/deleted.txt": "@Recycle/",
+    "letter.txt~": "*~",
+    "#letter.txt#": "#*#",
+    ".letter.txt.swp": ".*.sw[a-p]",
+    "letter.pdf.download": "*.download",
+    "letter.pdf.download/letter.pdf": "*.download/",
+    "letter.pdf.OPDOWNLOAD": "*.opdownload",
+    "letter.txt.sb-ab12cd34-XyZ12": "*.sb-????????-*",
+    "a.tmp": "*.tmp",
+    "A.TMP": "*.tmp",
+    "a.part": "*.part",
+    "a.pdf.filepart": "*.filepart",
+    "a.partial": "*.partial",
+    "a.pdf.crdownload": "*.crdownload",
+    "lost+found/#12345": "lost+found/",
+    ".Trash-1000/files/old.txt": ".Trash-*/",
+    ".Trashes/501/old.txt": ".Trashes/",
+    ".Spotlight-V100/store.db": ".Spotlight-V100/",
+    ".fseventsd/0000": ".fseventsd/",
+    ".AppleDouble/a.pdf": ".AppleDouble/",
+    "._a.pdf": "._*",
+    "__MACOSX/a.pdf": "__MACOSX/",
+    ".DS_Store": ".DS_Store",
+    "Icon\r": "Icon",
+    ".nfs00000000000a1b2c00000001": ".nfs[0-9a-f]*",
+    ".fuse_hidden0000001200000001": ".fuse_hidden*",
+    ".~lock.letter.odt#": ".~lock.*#",
+    ".smbdeleteAAA1": ".smbdelete*",
+    ".syncthing.letter.pdf.tmp": ".syncthing.*",
+    "~syncthing~letter.pdf.tmp": "~syncthing~*",
+    ".owncloudsync.log": ".owncloudsync*",
+    ".stversions/letter~20260101.txt": ".stversions/",
+}
+MADE = (  # names that people give
+    "Thumbs.db.txt", "a.bak", "About Zone.Identifier.txt", "recycle/a.txt", "Recycled paper/a.txt", "downloads/a.txt",
+    "#1.txt", "eaDir/a.txt", "parts/a.txt", "~draft.txt", "a~b.txt", "lost and found/a.txt", "x.sb-a.txt", "$5.txt",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_names_that_only_systems_and_programs_give_are_passed_over(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
     found = scan(Input(tmp_path, ("*",), 0.0, "archive"))
-    assert (found.ready, found.ignored) == ((), ((name, "a hidden or temporary name"),))
+    reason = f"a name that only systems and programs give ({LEFT[name]})"
+    assert (found.ready, found.ignored) == ((), ((shown(name), reason),))
+    assert [*found.names.values()] == [1]
+
+
+def test_names_that_people_give_are_taken(tmp_path: Path) -> None:
+    for name in (*MADE, ".a"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    found = scan(Input(tmp_path, ("*",), 0.0, "archive"))
+    assert {each.path for each in found.ready} == {*MADE}
+    assert found.ignored == ((".a", "a hidden name"),)
+
+
+def test_what_is_passed_over_is_counted_by_name(tmp_path: Path) -> None:
+    for name in ("Thumbs.db", "a/thumbs.db", "b/Thumbs.db", "#recycle/a.txt", ".hidden"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    found = scan(Input(tmp_path, ("*",), 0.0, "archive"))
+    assert (found.names, len(found.ignored)) == ({"Thumbs.db": 3, "#recycle/": 1}, 5)
 
 
 def test_an_unreadable_folder_is_held(tmp_path: Path) -> None:
@@ -138,7 +215,7 @@ def test_an_unreadable_folder_is_held(tmp_path: Path) -> None:
     assert [c.path for c in found.ready] == ["a.txt"]
     assert found.held == (("locked", "held: cannot be looked at: Permission denied"),)
     assert listed.held == (("locked/b.txt", "held: cannot be looked at: Permission denied"),)
-    assert found.ignored == listed.ignored == ((".git", "a hidden or temporary name"),)
+    assert found.ignored == listed.ignored == ((".git", "a hidden name"),)
 
 
 def test_paths_too_long_for_the_system_are_told(tmp_path: Path) -> None:

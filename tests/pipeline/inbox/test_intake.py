@@ -15,6 +15,7 @@ from pipeline.atrest.files import CLEAR
 from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.discover import Candidate
 from pipeline.inbox.intake import COPY, StillChangingError, staging_of, take
+from pipeline.paths.writers import Writers
 
 
 @pytest.fixture
@@ -33,10 +34,12 @@ def _found(folder: Path) -> Candidate:
 def test_the_copy_has_the_files_bytes_and_hash(folder: Path, tmp_path: Path) -> None:
     content = os.urandom(3_000_000)
     (folder / "in" / "a.txt").write_bytes(content)
-    arrival = take(_found(folder), folder, tmp_path, CLEAR)
+    arrival = take(_found(folder), Writers(folder), tmp_path, CLEAR)
     assert arrival.sha256 == hashlib.sha256(content).hexdigest()
     assert arrival.staged(tmp_path) == staging_of(tmp_path, arrival.staging or "") / COPY
-    assert take(_found(folder), folder, tmp_path, CLEAR).staging != arrival.staging  # whatever is taken, and how often
+    assert (
+        take(_found(folder), Writers(folder), tmp_path, CLEAR).staging != arrival.staging
+    )  # whatever is taken, and how often
     assert arrival.staged(tmp_path).read_bytes() == content
     assert (arrival.path, arrival.raw, arrival.size) == ("in/a.txt", "in/a.txt", 3_000_000)
     assert arrival.name == "a.txt"
@@ -67,7 +70,7 @@ def test_a_file_gone_or_replaced_is_left_for_a_later_run(
         with socket.socket(socket.AF_UNIX) as server:
             server.bind("a.txt")
     with pytest.raises(StillChangingError, match="gone, or something else is in its place"):
-        take(candidate, folder, tmp_path, CLEAR)
+        take(candidate, Writers(folder), tmp_path, CLEAR)
 
 
 def test_a_file_replaced_by_a_pipe_is_left_without_waiting_for_a_writer(folder: Path, tmp_path: Path) -> None:
@@ -75,7 +78,7 @@ def test_a_file_replaced_by_a_pipe_is_left_without_waiting_for_a_writer(folder: 
     path.unlink()
     os.mkfifo(path)
     with pytest.raises(StillChangingError, match="no longer a regular file"):
-        take(candidate, folder, tmp_path, CLEAR)
+        take(candidate, Writers(folder), tmp_path, CLEAR)
 
 
 def test_a_file_written_to_since_it_was_found_is_left(folder: Path, tmp_path: Path) -> None:
@@ -83,8 +86,11 @@ def test_a_file_written_to_since_it_was_found_is_left(folder: Path, tmp_path: Pa
     with (folder / "in" / "a.txt").open("ab") as file:
         file.write(b"more\n")
     with pytest.raises(StillChangingError, match="changed"):
-        take(candidate, folder, tmp_path, CLEAR)
-    assert take(_found(folder), folder, tmp_path, CLEAR).sha256 == hashlib.sha256(b"some text\nmore\n").hexdigest()
+        take(candidate, Writers(folder), tmp_path, CLEAR)
+    assert (
+        take(_found(folder), Writers(folder), tmp_path, CLEAR).sha256
+        == hashlib.sha256(b"some text\nmore\n").hexdigest()
+    )
 
 
 def test_a_file_written_to_while_it_is_read_has_failed(folder: Path, tmp_path: Path) -> None:
@@ -100,7 +106,7 @@ def test_a_file_written_to_while_it_is_read_has_failed(folder: Path, tmp_path: P
 
     sys.addaudithook(write_meanwhile)
     with pytest.raises(DocumentError, match="written to while it was read") as raised:
-        take(candidate, folder, tmp_path, CLEAR)
+        take(candidate, Writers(folder), tmp_path, CLEAR)
     assert raised.value.failure is Failure.CHANGED_WHILE_READING
     assert chunks == 1
     assert not any((tmp_path / ".staging").iterdir())
@@ -111,7 +117,7 @@ def test_a_file_that_may_not_be_read_is_unreadable(folder: Path, tmp_path: Path)
     candidate = _found(folder)
     (folder / "in" / "a.txt").chmod(0)
     with pytest.raises(DocumentError, match="Permission denied"):
-        take(candidate, folder, tmp_path, CLEAR)
+        take(candidate, Writers(folder), tmp_path, CLEAR)
 
 
 def test_a_file_that_another_program_has_for_itself_is_left(folder: Path, tmp_path: Path) -> None:
@@ -120,9 +126,9 @@ def test_a_file_that_another_program_has_for_itself_is_left(folder: Path, tmp_pa
         fcntl.fcntl(held, fcntl.F_SETSIG, signal.SIGCHLD)  # what tells the holder that somebody wants to open it
         fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_WRLCK)
         with pytest.raises(StillChangingError, match="it does not open yet: Resource temporarily unavailable"):
-            take(candidate, folder, tmp_path, CLEAR)
+            take(candidate, Writers(folder), tmp_path, CLEAR)
         fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-    assert take(candidate, folder, tmp_path, CLEAR).size == 10
+    assert take(candidate, Writers(folder), tmp_path, CLEAR).size == 10
 
 
 @pytest.mark.parametrize(
@@ -131,7 +137,7 @@ def test_a_file_that_another_program_has_for_itself_is_left(folder: Path, tmp_pa
 def test_names_of_any_bytes(folder: Path, tmp_path: Path, name: bytes) -> None:
     (folder / "in" / "a.txt").rename(folder / os.fsdecode(name))
     candidate = _found(folder)
-    arrival = take(candidate, folder, tmp_path, CLEAR)
+    arrival = take(candidate, Writers(folder), tmp_path, CLEAR)
     assert os.fsencode(arrival.raw) == name
     assert (os.fsencode(arrival.name), arrival.staged(tmp_path).read_bytes()) == (name, b"some text\n")
     assert arrival.path.isprintable()

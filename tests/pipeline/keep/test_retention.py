@@ -62,7 +62,7 @@ def test_the_archive_goes_by_rule_and_is_not_missing(ran: RunPlan) -> None:
 def test_rows_go_by_rule_with_their_markdown(ran: RunPlan) -> None:
     run(ran, retention=Retention(rows_days=0))
     assert not list(ran.outbox.rglob("*.parquet"))
-    assert not (ran.outbox / "markdown").exists()
+    assert not (ran.outbox / "_markdown").exists()
     assert list(pipeline.results(ran.site)) == []
     report = pipeline.verify(ran.site)
     assert (report.ok, report.absent, report.checked["deleted"], report.checked["archived"]) == (True, (), 5, 2)

@@ -72,7 +72,8 @@ def go(plan: RunPlan, stop: Callable[[], bool] = lambda: False) -> pipeline.RunR
 
 
 def read(plan: RunPlan, kind: str, name: str = "night") -> list[Row]:
-    return [json.loads(one) for one in (plan.outbox / f"{name}_{kind}.jsonl").read_text("ascii").splitlines()]
+    file = plan.outbox / "_outputs" / f"{name}_{kind}.jsonl"
+    return [json.loads(one) for one in file.read_text("ascii").splitlines()]
 
 
 def rows(plan: RunPlan) -> dict[str, Row]:
@@ -158,7 +159,7 @@ def test_a_file_that_is_none_has_no_outputs(plan: RunPlan) -> None:
     assert {row["path"]: row["failure"] for row in rows(plan).values()} == {
         "night.jsonl": "corrupt", "empty.jsonl": "empty",
     }  # fmt: skip
-    assert list(plan.outbox.glob("*.jsonl")) == []
+    assert list((plan.outbox / "_outputs").glob("*.jsonl")) == []
 
 
 def test_requests_that_are_answered_again_are_in_both_files_anew(plan: RunPlan) -> None:
@@ -217,7 +218,7 @@ def test_outputs_are_not_made_of_rows_that_a_rule_took(plan: RunPlan) -> None:
     go(replace(plan, retention=Retention(rows_days=0)))
     witness = Witness()
     report = pipeline.run(replace(plan, retry=frozenset({Failure.UNANSWERED})), observer=witness)
-    assert (report.seen, report.lost, list(plan.outbox.glob("*.jsonl"))) == (1, (), [])
+    assert (report.seen, report.lost, list((plan.outbox / "_outputs").glob("*.jsonl"))) == (1, (), [])
     why = "rows of its requests were deleted by a rule or an erasure"
     assert ("output files are not made anew", {"file": "night.jsonl", "reason": why}) in witness.notes
     assert pipeline.verify(plan.site).ok
@@ -230,7 +231,7 @@ def test_a_run_that_is_cut_off_goes_on(site: Site, plan: RunPlan) -> None:
     drop(plan, lines)
     assert go(plan, lambda: len(list(plan.outbox.glob("part-*.parquet"))) > 2).interrupted
     parts = sorted(plan.outbox.glob("part-*.parquet"))
-    assert not (plan.outbox / "night_output.jsonl").exists()
+    assert not (plan.outbox / "_outputs" / "night_output.jsonl").exists()
     parts[0].unlink()
     witness = Witness()
     report = pipeline.run(plan, observer=witness)
@@ -267,12 +268,12 @@ def timeless(answers: list[Row]) -> list[Row]:
 def test_killed_between_the_files_of_a_batch(tmp_path: Path, tiny_decoder: Path) -> None:
     """The files of the last commit are what it said, and of one that did not happen there is nothing."""
     plan = make_batch(make_site(tmp_path / "killed"), tiny_decoder, part_documents=1)
-    staged = staged_name("outbox/batch/night_error.jsonl")
+    staged = staged_name("outbox/batch/_outputs/night_error.jsonl")
     for event, name in (("open", staged), ("os.rename", "_error.jsonl"), ("os.rename", "_output.jsonl")):
         drop(plan, LINES)
         die_before(plan, event, name)
         if event == "open":
-            assert not list(plan.outbox.glob("*.jsonl"))
+            assert not list((plan.outbox / "_outputs").glob("*.jsonl"))
             assert go(plan).known == 6
         else:
             assert {path.suffix for path in (plan.outbox / ".staging").iterdir()} >= {".jsonl"}
@@ -281,9 +282,9 @@ def test_killed_between_the_files_of_a_batch(tmp_path: Path, tiny_decoder: Path)
         assert pipeline.verify(plan.site).ok
         assert [one["custom_id"] for one in read(plan, "output")] == ["first", "short", "last"]
         for kind in ("output", "error"):
-            made = (plan.outbox / f"night_{kind}.jsonl").read_bytes()
+            made = (plan.outbox / "_outputs" / f"night_{kind}.jsonl").read_bytes()
             assert hashlib.sha256(made).hexdigest() in last_outputs(plan)
-            (plan.outbox / f"night_{kind}.jsonl").unlink()
+            (plan.outbox / "_outputs" / f"night_{kind}.jsonl").unlink()
     whole = make_batch(make_site(tmp_path / "whole"), tiny_decoder)
     drop(whole, LINES)
     drop(plan, LINES)
@@ -303,7 +304,8 @@ def test_what_an_erasure_or_a_rule_takes(plan: RunPlan) -> None:
     drop(plan, [line("other")], "other.jsonl")
     go(plan)
     pipeline.erase(plan.site, "night.jsonl!/0000001.json", "asked for", archive=True, rows=True)
-    assert {path.name for path in plan.outbox.glob("*.jsonl")} == {"other_output.jsonl", "other_error.jsonl"}
+    left = {path.name for path in (plan.outbox / "_outputs").glob("*.jsonl")}
+    assert left == {"other_output.jsonl", "other_error.jsonl"}
     assert pipeline.verify(plan.site).ok
     go(replace(plan, retention=Retention(rows_days=0)))
     assert [path.name for path in plan.outbox.iterdir()] == []
@@ -323,10 +325,10 @@ def test_a_private_job_names_no_output(site: Site, tiny_decoder: Path) -> None:
 def test_changed_outputs_are_found(plan: RunPlan) -> None:
     drop(plan, LINES)
     go(plan)
-    (plan.outbox / "night_output.jsonl").write_text("{}\n")
-    (plan.outbox / "night_error.jsonl").unlink()
-    (plan.outbox / "other_output.jsonl").write_text("{}\n")
+    (plan.outbox / "_outputs" / "night_output.jsonl").write_text("{}\n")
+    (plan.outbox / "_outputs" / "night_error.jsonl").unlink()
+    (plan.outbox / "_outputs" / "other_output.jsonl").write_text("{}\n")
     check = pipeline.verify(plan.site)
-    assert [one.where for one in check.altered] == ["outbox/batch/night_output.jsonl"]
-    assert [one.where for one in check.absent] == ["outbox/batch/night_error.jsonl"]
-    assert [one.where for one in check.added] == ["outbox/batch/other_output.jsonl"]
+    assert [one.where for one in check.altered] == ["outbox/batch/_outputs/night_output.jsonl"]
+    assert [one.where for one in check.absent] == ["outbox/batch/_outputs/night_error.jsonl"]
+    assert [one.where for one in check.added] == ["outbox/batch/_outputs/other_output.jsonl"]

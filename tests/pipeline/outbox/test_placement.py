@@ -14,7 +14,8 @@ import audit
 import pipeline
 from pipeline import RunPlan
 from pipeline.inbox.intake import COPY
-from pipeline.outbox import placement
+from pipeline.outbox import commit, placement
+from pipeline.reports import nightly
 from tests.pipeline.conftest import Witness, make_plan, make_site
 
 Drop = Callable[[str, bytes | str], Path]
@@ -188,3 +189,63 @@ def test_a_file_swapped_for_another_with_a_link_to_it_stays(plan: RunPlan, drop:
     assert go(plan).counts["done"] == 1
     assert (tmp_path / "outside.txt").read_text() == LEASE
     assert [path.name for path in plan.input.folder.iterdir()] == ["a.txt"]
+
+
+def test_what_an_earlier_version_made_lies_where_it_lay_until_it_is_made_anew(
+    plan: RunPlan, drop: Drop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Markdown and reports lay beside the tables: they hold, go with their documents, and never stand there twice."""
+    with monkeypatch.context() as before:
+        before.setattr(commit, "MARKDOWN", "markdown")
+        before.setattr(nightly, "REPORTS", ".")
+        for name in ("a", "b", "c", "d"):
+            drop(f"{name}.txt", f"{LEASE} It is {name}.")
+        report = go(plan)
+    old, new = plan.outbox / "markdown", plan.outbox / "_markdown"
+    assert (len(list(old.iterdir())), new.exists(), report.report) == (4, False, plan.outbox / report.report.name)
+    assert pipeline.verify(plan.site).ok
+    pipeline.erase(plan.site, "d.txt", "asked for", archive=True, rows=True)
+    drop("a.txt", f"{LEASE} It is a.")
+    other = replace(plan, task=replace(plan.task, threshold=0.01))
+    assert go(other).counts["done"] == 1
+    assert ({path.name for path in old.iterdir()}, {path.name for path in new.iterdir()}) == (
+        {"b.txt.md", "c.txt.md"},
+        {"a.txt.md"},
+    )
+    assert not list(plan.outbox.glob("report-*"))
+    assert {path.suffix for path in (plan.outbox / "_reports").iterdir()} == {".html", ".md"}
+    found = pipeline.verify(plan.site)
+    assert (found.ok, found.complete, found.checked["markdown"], found.checked["reports"]) == (True, True, 3, 2)
+    (old / "b.txt.md").write_text("another answer")
+    (old / "a.txt.md").write_text("put back")
+    found = pipeline.verify(plan.site)
+    assert [each.where for each in found.altered] == ["outbox/sort/markdown/b.txt.md"]
+    assert [each.where for each in found.added] == ["outbox/sort/markdown/a.txt.md"]
+
+
+@pytest.mark.parametrize("at", ["a.txt.md", "report"])
+def test_killed_between_the_new_place_and_the_old_one(
+    plan: RunPlan, drop: Drop, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(commit, "MARKDOWN", "markdown")
+        before.setattr(nightly, "REPORTS", ".")
+        drop("a.txt", LEASE)
+        go(plan)
+    drop("a.txt", LEASE)
+    other = replace(plan, task=replace(plan.task, threshold=0.01))
+
+    def killed(path: Path, missing_ok: bool = False) -> None:
+        if path.parent in (plan.outbox, plan.outbox / "markdown") and path.name.startswith(at):
+            raise KeyboardInterrupt
+        unlink(path, missing_ok)
+
+    unlink = Path.unlink
+    with monkeypatch.context() as cut:
+        cut.setattr(Path, "unlink", killed)
+        with pytest.raises(KeyboardInterrupt):
+            go(other)
+    go(other)
+    assert not list(plan.outbox.glob("report-*"))
+    assert not (plan.outbox / "markdown" / "a.txt.md").exists()
+    assert pipeline.verify(plan.site).complete

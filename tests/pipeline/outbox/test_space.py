@@ -110,11 +110,11 @@ def test_other_errors_leave_the_reserve(plan: RunPlan, drop: Drop, monkeypatch: 
     assert "run.stopped" not in types(plan.site)
 
 
-@pytest.mark.parametrize(("private", "where"), [(True, "outbox"), (False, "outbox/sort/markdown/Anna Meier.txt.md")])
+@pytest.mark.parametrize(("private", "where"), [(True, "outbox"), (False, "outbox/sort/_markdown/Anna Meier.txt.md")])
 def test_of_a_private_job_the_log_does_not_say_which_file_had_no_room(plan: RunPlan, private: bool, where: str) -> None:
     """The error is one that a full disk gives, which tests/faults/full.py fills; its file is named as a document."""
     space.hold_reserve(plan.site)
-    name = str(plan.outbox / "markdown" / "Anna Meier.txt.md")
+    name = str(plan.outbox / "_markdown" / "Anna Meier.txt.md")
     space.log_full(replace(plan, private=private), "r", OSError(errno.ENOSPC, "No space left on device", name))
     (stopped,) = [entry.said for entry in read_entries(plan.site) if entry.type == "run.stopped"]
     assert stopped["where"] == where

@@ -72,8 +72,7 @@ def out(tmp_path: Path) -> Callable[[str], Path]:
 def test_parquet_has_decimals_and_dates(site: Site, out: Callable[[str], Path]) -> None:
     table = pq.read_table(written(site, out("t.parquet"), row("a", *BILL), row("b", *OTHER)))
     types = {field.name: field.type for field in table.schema}
-    assert types["total"] == pa.decimal128(38, 2)
-    assert types["copies"] == pa.decimal128(38, 3)
+    assert types["total"] == types["copies"] == types["rate"] == pa.decimal128(38, 9)
     assert (types["day"], types["by"], types["finished_at"]) == (
         pa.date32(), pa.string(), pa.timestamp("ms", tz="UTC"),
     )  # fmt: skip

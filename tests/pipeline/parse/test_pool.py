@@ -64,7 +64,7 @@ def test_isolation_and_versions_are_described(pool: ParserPool) -> None:
     assert pool.isolation["memory_limit"]
     assert pool.isolation["dies_with_parent"]
     assert described["limits"]["memory_bytes"] == 512 * 2**20
-    assert described["parsers"]["application/pdf"].startswith("pdf/3 pypdfium2 ")
+    assert described["parsers"]["application/pdf"].startswith("pdf/4 pypdfium2 ")
 
 
 def test_a_child_that_hangs_is_a_timeout_and_is_replaced(watched, parse_with) -> None:

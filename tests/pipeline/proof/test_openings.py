@@ -126,7 +126,7 @@ def test_what_a_closed_entry_may_have_replaced_is_not_called_altered(ran: RunPla
     documents.unlink()
     report = pipeline.verify(ran.site)
     assert (accusations(report), report.read) == ([], False)
-    assert "outbox/sort/markdown/Anna.txt.md" in {finding.where for finding in report.unjudged}
+    assert "outbox/sort/_markdown/Anna.txt.md" in {finding.where for finding in report.unjudged}
 
 
 STRAYS: dict[str, Callable[[Path], Any]] = {

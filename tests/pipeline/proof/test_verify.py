@@ -55,7 +55,7 @@ def flip(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "pattern",
-    ["outbox/*/*.parquet", "outbox/*/markdown/*.md", "archive/*/*/*/bytes/*", "archive/*/*/*/text/*",
+    ["outbox/*/*.parquet", "outbox/*/_markdown/*.md", "archive/*/*/*/bytes/*", "archive/*/*/*/text/*",
      "failed/*/*/*.pdf", "failed/*/*/*.reason.json"],
 )  # fmt: skip
 def test_a_changed_byte_is_found_and_named(ran: RunPlan, pattern: str) -> None:
@@ -69,7 +69,7 @@ def test_a_changed_byte_is_found_and_named(ran: RunPlan, pattern: str) -> None:
 
 @pytest.mark.parametrize(
     "pattern",
-    ["outbox/*/*.parquet", "outbox/*/markdown/*.md", "archive/*/*/*/bytes/*", "archive/*/*/*/text/*",
+    ["outbox/*/*.parquet", "outbox/*/_markdown/*.md", "archive/*/*/*/bytes/*", "archive/*/*/*/text/*",
      "failed/*/*/*.pdf", "failed/*/*/*.reason.json"],
 )  # fmt: skip
 def test_what_was_taken_away_is_absent_not_tampering(ran: RunPlan, pattern: str) -> None:
@@ -83,7 +83,7 @@ def test_what_was_taken_away_is_absent_not_tampering(ran: RunPlan, pattern: str)
 
 @pytest.mark.parametrize(
     "name",
-    ["outbox/notes.txt", "outbox/sort/x", "outbox/sort/markdown/lease.txt.md.bak", "archive/sort/aa/x",
+    ["outbox/notes.txt", "outbox/sort/x", "outbox/sort/_markdown/lease.txt.md.bak", "archive/sort/aa/x",
      "archive/other/x", "failed/sort/x.pdf", "failed/sort/broken/letter.pdf.reason.json.reason.json", "failed/x"],
 )  # fmt: skip
 def test_a_file_that_nobody_made_is_named(ran: RunPlan, name: str) -> None:
@@ -103,7 +103,7 @@ def test_a_name_beside_the_archived_one_is_nobodys(ran: RunPlan) -> None:
 
 
 def test_links_and_pipes_are_named(ran: RunPlan) -> None:
-    path = next(iter(ran.outbox.glob("markdown/*.md")))
+    path = next(iter(ran.outbox.glob("_markdown/*.md")))
     path.rename(ran.site.root / "state-md")
     path.symlink_to(ran.site.root / "state-md")
     os.mkfifo(ran.archive / "pipe")
@@ -168,7 +168,7 @@ def test_a_part_that_is_no_table(ran: RunPlan) -> None:
 
 
 def test_several_processes_find_the_same(ran: RunPlan, monkeypatch: pytest.MonkeyPatch) -> None:
-    for pattern in ("outbox/*/*.parquet", "outbox/*/markdown/*.md", "archive/*/*/*/bytes/*", "failed/*/*/*.pdf"):
+    for pattern in ("outbox/*/*.parquet", "outbox/*/_markdown/*.md", "archive/*/*/*/bytes/*", "failed/*/*/*.pdf"):
         flip(next(iter(ran.site.root.glob(pattern))))
     one = pipeline.verify(ran.site, processes=1)
     assert len(one.altered) >= 4
@@ -271,7 +271,7 @@ def test_of_two_markdown_files_of_one_name_the_later_is_checked(plan: RunPlan, d
     report = pipeline.verify(plan.site)
     assert report.ok
     assert not report.absent
-    assert report.checked["markdown"] == len(list(plan.outbox.glob("markdown/*.md")))
+    assert report.checked["markdown"] == len(list(plan.outbox.glob("_markdown/*.md")))
 
 
 @contextlib.contextmanager

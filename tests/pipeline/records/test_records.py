@@ -86,7 +86,7 @@ def test_every_entry_has_exactly_the_members_of_the_table(plan: RunPlan, drop: D
             members_of(KINDS[entry["type"]]).keys()
             - common
             - ({"review"} if entry["type"] == "document" and entry["run"] else set())
-            - ({"worker"} if entry["type"] == "document" else set())
+            - ({"worker", "earlier"} if entry["type"] == "document" else set())
         )
         assert entry.keys() - LOG_ITSELF - common == members, entry["type"]
         decided = entry["type"] in ("document", "part", "placed") and not entry["run"]  # what a person decided

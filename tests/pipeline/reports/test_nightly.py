@@ -61,7 +61,7 @@ def records(plan: RunPlan) -> list[Reported]:
 
 
 def report_of(plan: RunPlan, night: str = "2026-11-24") -> Path:
-    return plan.outbox / f"report-{night}.html"
+    return plan.outbox / "_reports" / f"report-{night}.html"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_run_that_did_something_has_a_report(plan: RunPlan, drop: Drop) -> Non
     assert (report.report, report.no_report) == (report_of(plan), None)
     text = report_of(plan).read_text()
     assert "1 of 2 documents was answered; 1 needs a person: 1 failed." in text
-    assert 'href="../../failed/sort/bad.pdf"' in text
+    assert 'href="../../../failed/sort/bad.pdf"' in text
     assert "a/lease.txt" in text.replace("<wbr>", "")
     (record,) = records(plan)
     assert (record.night, record.run, record.job) == ("2026-11-24", report.run, "sort")
@@ -109,7 +109,7 @@ def test_a_run_that_did_something_has_a_report(plan: RunPlan, drop: Drop) -> Non
     again, _ = go(plan)
     assert (again.report, len(records(plan))) == (None, 1), "nothing to do"
     (status,) = pipeline.status(plan.site)
-    assert status.report == "outbox/sort/report-2026-11-24.html"
+    assert status.report == "outbox/sort/_reports/report-2026-11-24.html"
 
 
 def test_a_night_has_one_report_of_all_its_runs(plan: RunPlan, drop: Drop, clock: type[Clock]) -> None:
@@ -156,10 +156,11 @@ def test_a_changed_and_a_foreign_report_are_found(plan: RunPlan, drop: Drop) -> 
     report_of(plan).write_text(report_of(plan).read_text().replace("1", "2"))
     report_of(plan, "2026-11-23").write_text("made by nobody")
     found = pipeline.verify(plan.site)
-    assert [finding.where for finding in found.altered] == ["outbox/sort/report-2026-11-24.html"]
-    assert [finding.where for finding in found.added] == ["outbox/sort/report-2026-11-23.html"]
+    assert [finding.where for finding in found.altered] == ["outbox/sort/_reports/report-2026-11-24.html"]
+    assert [finding.where for finding in found.added] == ["outbox/sort/_reports/report-2026-11-23.html"]
     report_of(plan).unlink()
-    assert [finding.where for finding in pipeline.verify(plan.site).absent] == ["outbox/sort/report-2026-11-24.html"]
+    absent = [finding.where for finding in pipeline.verify(plan.site).absent]
+    assert absent == ["outbox/sort/_reports/report-2026-11-24.html"]
 
 
 def test_no_report_is_no_trouble_to_a_run(plan: RunPlan, drop: Drop, monkeypatch: pytest.MonkeyPatch) -> None:

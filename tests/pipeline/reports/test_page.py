@@ -143,8 +143,8 @@ def test_originals_are_linked_where_they_are_kept(tmp_path: Path) -> None:
         file.write_bytes(b"%PDF")
     made = night({"done": 1, "failed": 1}, failed=[row(5, "failed")], uncertain=[row(7, "done")])
     links = Strict(page(made, tmp_path)).links
-    archived = f"../../archive/sort/ab/{'ab' * 32}/bytes/%C3%A4%20%252e%3F%23.pdf"
-    assert links == ["../../failed/sort/post/a%20letter.pdf", "/documents/5", archived, "/documents/7"]
+    archived = f"../../../archive/sort/ab/{'ab' * 32}/bytes/%C3%A4%20%252e%3F%23.pdf"
+    assert links == ["../../../failed/sort/post/a%20letter.pdf", "/documents/5", archived, "/documents/7"]
     assert f"](<{archived}>)" in markdown(made, tmp_path)
 
 

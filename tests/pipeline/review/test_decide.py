@@ -49,7 +49,7 @@ def test_a_label_is_corrected(done: RunPlan) -> None:
     assert row["review"] == {"action": "corrected", "by": "Ada", "reason": "it says so", "of": seen}
     assert row["replaces"] == [seen]
     assert row["scores"] == before["scores"]
-    markdown = (done.outbox / "markdown" / "lease.txt.md").read_text()
+    markdown = (done.outbox / "_markdown" / "lease.txt.md").read_text()
     assert f"**{label}**" in markdown
     assert "**Corrected** by Ada: it says so" in markdown
     verified = pipeline.verify(site)

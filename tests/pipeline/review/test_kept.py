@@ -124,7 +124,7 @@ def test_what_a_rule_deletes_goes_with_its_own_part(plan: RunPlan, drop: Drop) -
     assert pipeline.verify(site).complete
     pipeline.run(replace(plan, retention=Retention(rows_days=1e-9)), observer=Witness())
     assert list(pipeline.results(site)) == []
-    assert not list((plan.outbox / "markdown").rglob("*.md"))
+    assert not list((plan.outbox / "_markdown").rglob("*.md"))
     assert pipeline.verify(site).complete
     assert number > 0
 

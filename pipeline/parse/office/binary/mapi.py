@@ -6,6 +6,7 @@ Its RTF is compressed ([MS-OXRTFCP]): literals and references into a ring of 4,0
 import datetime
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from email.utils import format_datetime
 
 from pipeline.errors import DocumentError, Failure
@@ -19,6 +20,19 @@ _TIME, _UNICODE, _BYTES, _ANSI = 0x0040, 0x001F, 0x0102, 0x001E
 _EPOCH = datetime.datetime(1601, 1, 1, tzinfo=datetime.UTC)
 _BODY, _MESSAGE_PAGE, _INTERNET_PAGE = 0x1000, 0x3FFD, 0x3FDE
 _NAMES, _NAMED_BY_TEXT, _FIRST_NAMED = "__nameid_version1.0", 1, 0x8000
+
+
+@dataclass(frozen=True)
+class Body:
+    """The bodies of one item: as plain text, as HTML in an encoding, as compressed RTF; `native` says which of them a
+    person wrote, if it is known (PidTagNativeBody).
+    """
+
+    text: str = ""
+    markup: bytes = b""
+    encoding: str | None = None  # of the markup
+    rtf: bytes = b""
+    native: int = 0
 
 
 class Properties:

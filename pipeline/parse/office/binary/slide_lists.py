@@ -6,6 +6,7 @@ run of characters says which entry is its own; where none says so, the entries f
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from pipeline.parse.office.numerals import drawn_number
 
@@ -20,7 +21,8 @@ _PARAGRAPH = ((0xF, 2), (0x80, 2), (0x10, 2), (0x40, 2), (0x20, 4), (0x800, 2), 
               (0x100, 2), (0x400, 2), (0x8000, 2))  # fmt: skip
 _TABS, _BEHIND_TABS = 0x100000, ((0x10000, 2), (0xE0000, 2), (0x200000, 2))
 _FONT_STYLE = 0x3EB7
-_CHARACTERS = ((0x10000, 2), (0x200000, 2), (0x400000, 2), (0x800000, 2), (0x20000, 2), (0x40000, 4), (0x80000, 2))
+_FONT, _POSITION = 0x10000, 0x80000
+_CHARACTERS = ((0x200000, 2), (0x400000, 2), (0x800000, 2), (0x20000, 2), (0x40000, 4))
 _BLIP, _HAS_SCHEME, _SCHEME, _RUN = 0x00800000, 0x02000000, 0x01000000, 0x100000
 _LANGUAGE, _SMART = ((0x1, 2), (0x2, 2), (0x4, 2), (0x20, 4), (0x40, 2)), 0x200
 _Number = tuple[str, int]  # scheme and first number
@@ -53,13 +55,13 @@ def labels(text: str, looks: bytes, extended: bytes) -> list[str]:
     data = _Bytes(looks)
     paragraphs = list(_paragraph_runs(data, len(text)))
     runs = list(_character_runs(data, len(text)))
-    said = any(entry for _, entry in runs)
-    ends, run_ends = [end for end, _ in paragraphs], [end for end, _ in runs]
+    said = any(run.entry for run in runs)
+    ends, run_ends = [end for end, _ in paragraphs], [run.end for run in runs]
     found, at, counts = list[str](), 0, dict[int, int]()
     for paragraph in text.split("\r"):
         run, character = bisect_right(ends, at), bisect_right(run_ends, at)
         level = min(paragraphs[run][1], _DEEPEST) if run < len(paragraphs) else 0
-        place = run if not said else runs[character][1] if character < len(runs) else len(entries)
+        place = run if not said else runs[character].entry if character < len(runs) else len(entries)
         entry = entries[place] if place < len(entries) and paragraph.strip() else None
         counts = {deep: count for deep, count in counts.items() if deep < level + bool(entry)}
         if entry:
@@ -99,12 +101,30 @@ def _paragraph_runs(data: _Bytes, length: int) -> Iterator[tuple[int, int]]:
         yield end, level
 
 
-def _character_runs(data: _Bytes, length: int) -> Iterator[tuple[int, int]]:
-    """Where each run of characters ends, and which entry is its own."""
+class Run(NamedTuple):
+    """A run of characters: where it ends, which entry is its own, its font (-1: none said), its place in percent."""
+
+    end: int
+    entry: int
+    font: int
+    moved: int
+
+
+def runs_of(looks: bytes, length: int) -> list[Run]:
+    """The runs of characters of a text of so many characters."""
+    data = _Bytes(looks)
+    for _ in _paragraph_runs(data, length):
+        pass
+    return list(_character_runs(data, length))
+
+
+def _character_runs(data: _Bytes, length: int) -> Iterator[Run]:
     end = 0
     while end <= length and not data.ended:
         end += data.number(4)
         mask = data.number(4)
         style = data.number(2) if mask & _FONT_STYLE else 0
+        font = data.number(2) if mask & _FONT else -1
         data.skip(mask, _CHARACTERS)
-        yield end, style >> 10 & 0xF
+        moved = data.number(2) if mask & _POSITION else 0
+        yield Run(end, style >> 10 & 0xF, font, (moved ^ 0x8000) - 0x8000)

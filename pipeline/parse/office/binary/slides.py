@@ -13,6 +13,9 @@ from itertools import zip_longest
 
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.encoding import codepages
+from pipeline.parse.look.raised import lowered, raised
+from pipeline.parse.look.symbols import shown_in
+from pipeline.parse.office.binary.slide_lists import Run, runs_of
 
 _HEADER = struct.Struct("<HHI")
 _CONTAINER = 0xF
@@ -80,6 +83,7 @@ USER_EDIT, DIRECTORY, DOCUMENT = 0x0FF5, 0x1772, 0x03E8
 LIST, PERSIST, SLIDE, SLIDE_ATOM, NOTES = 0x0FF0, 0x03F3, 0x03EE, 0x03EF, 0x03F0
 TEXT_HEADER, TEXT_CHARS, TEXT_BYTES, STRING = 0x0F9F, 0x0FA0, 0x0FA8, 0x0FBA
 _LOOKS = 0x0FA1
+_FONTS, _FONT_ENTITY, _FACE, _OF_SIGNS = (0x03F2, 0x07D5), 0x0FB7, 64, 2
 _FURNITURE = {
     0x0FD8: "number", 0x0FF7: "date", 0x0FF8: "date", 0x0FF9: "header", 0x0FFA: "footer", 0x1015: "date",
 }  # fmt: skip
@@ -98,13 +102,23 @@ class Text:
     looks: bytes = b""  # of its runs
     labels: list[str] = field(default_factory=list)  # what is drawn before its paragraphs
 
-    def shown(self, furniture: dict[str, str]) -> str:
-        """The text with its signs replaced by what they stand for."""
-        text = "".join(
+    def shown(self, furniture: dict[str, str], fonts: dict[int, tuple[str, bool]]) -> str:
+        """The text with its signs replaced by what they stand for, as it is drawn in these fonts."""
+        pieces = [
             furniture.get(self.signs[place], "") if place in self.signs else one for place, one in enumerate(self.text)
-        )
+        ]
+        text, at = "", 0
+        for run in [*runs_of(self.looks, len(pieces)), Run(len(pieces), 0, -1, 0)]:
+            text += "\r".join(_drawn(line, run, fonts) for line in "".join(pieces[at : run.end]).split("\r"))
+            at = max(at, run.end)
         paragraphs = zip_longest(self.labels, text.split("\r"), fillvalue="")
         return "\n".join(label + paragraph for label, paragraph in paragraphs).replace("\x0b", "\n")
+
+
+def _drawn(text: str, run: Run, fonts: dict[int, tuple[str, bool]]) -> str:
+    name, of_signs = fonts.get(run.font, ("", False))
+    text = shown_in(name, text, of_signs=of_signs)
+    return raised(text) if run.moved > 0 else lowered(text) if run.moved < 0 else text
 
 
 @dataclass
@@ -131,6 +145,7 @@ class Presentation:
         self.document = self._read_edits(offset)
         lists = [one for one in self.document.children() if one.kind == LIST]
         self.slides = [slide for one in lists if one.instance == _SLIDES for slide in _listed(one)]
+        self.fonts = dict(_fonts(self.document))
         self._notes = {slide.identity: slide for one in lists if one.instance == _NOTES for slide in _listed(one)}
 
     def record(self, slide: Slide, kind: int) -> Record:
@@ -181,6 +196,15 @@ class Presentation:
             for number, place in enumerate(numbers[at + 1 : at + 1 + count], start=first):
                 self._places.setdefault(number, place)
             at += 1 + count
+
+
+def _fonts(document: Record) -> Iterator[tuple[int, tuple[str, bool]]]:
+    """The fonts by their numbers, each with whether it has signs alone ([MS-PPT] 2.9.8)."""
+    found = document.first(*_FONTS)
+    for entry in found.children() if found else ():
+        if entry.kind == _FONT_ENTITY:
+            name = bytes(entry.data[:_FACE]).decode("utf-16-le", "replace").partition("\0")[0]
+            yield entry.instance, (name, entry.number(_FACE, 1) == _OF_SIGNS)
 
 
 def texts_of(records: Iterable[Record]) -> list[Text]:

@@ -13,6 +13,8 @@ from typing import NamedTuple, TypeVar
 
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.encoding import codepages
+from pipeline.parse.look.raised import lowered, raised, struck
+from pipeline.parse.look.symbols import shown_in
 from pipeline.parse.office.binary.ole import CompoundFile
 from pipeline.parse.office.binary.word_lists import WordLists
 
@@ -27,6 +29,7 @@ _OPERANDS = (1, 1, 2, 4, 2, 2, 0, 3)
 _TABLE_SHAPE = 0xD608  # its length has two bytes and counts one too many
 _LISTED, _LEVEL = 0x460B, 0x260A
 _OF_PARAGRAPHS, _BASES = 1, 20
+_FONT_TABLE, _FONT_NAME, _OF_SIGNS = 15, 39, b"\2"
 _Look = TypeVar("_Look")
 
 
@@ -53,11 +56,19 @@ class Style(NamedTuple):
 
 @dataclass(frozen=True)
 class Characters:
-    """The properties of a run of characters; `symbol` is the one that each of them stands for, "" for none."""
+    """The properties of a run of characters; `symbol` is the one that each of them stands for, "" for none.
+
+    `height` is above 0 where they are raised, below 0 where they are lowered. `fonts` are the numbers of the fonts of
+    ASCII and of other letters; -1 for those of the style.
+    """
 
     deleted: bool = False
     hidden: bool = False
     symbol: str = ""
+    height: int = 0
+    struck: bool = False
+    fonts: tuple[int, int] = (-1, -1)
+    form: int | None = None  # where the stream Data has the form field that they stand for
 
 
 class WordText:
@@ -66,6 +77,7 @@ class WordText:
     def __init__(self, file: CompoundFile, limit: int) -> None:
         self._stream = file.need(file.root, "WordDocument")
         flags = _checked(self._stream)
+        self.data = file.read(file.root, "data") or b""
         self._table = file.need(file.root, "1Table" if flags & _TABLE_1 else "0Table")
         self._pieces = list(self._read_pieces(limit))
         self.text = "".join(map(self._decode, self._pieces))
@@ -77,8 +89,26 @@ class WordText:
         self.paragraphs = {end - 1: look for _, end, look in paragraphs}  # by the position of the mark at its end
         self.runs = [run for run in self._by_position(self._looks(12, _characters)) if run[2] != Characters()]
         self.styles = _read_styles(self.part(1))
+        self._fonts = list(_read_fonts(self.part(_FONT_TABLE)))
+        self._of_signs = {
+            number for number, (name, of_signs) in enumerate(self._fonts) if of_signs or shown_in(name, "m") != "m"
+        }
         lists = struct.unpack_from("<II", self._stream, _PAIRS + 8 * 73)  # the levels follow what its length says
         self.lists = WordLists(self._table[lists[0] :] if lists[1] else b"", lists[1], self.part(74))
+
+    def is_marked(self, look: Characters) -> bool:
+        """Whether text of such a run is drawn as something else than its plain characters on the line."""
+        return bool(look.height or look.struck or look.symbol or not self._of_signs.isdisjoint(look.fonts))
+
+    def drawn(self, text: str, look: Characters) -> str:
+        """The text of a run as its fonts show it, with the marks of what is raised, lowered or struck out."""
+        text = "".join(self._in_font(one, look.fonts[not one.isascii()]) for one in text)
+        text = raised(text) if look.height > 0 else lowered(text) if look.height < 0 else text
+        return struck(text) if look.struck else text
+
+    def _in_font(self, text: str, number: int) -> str:
+        font, of_signs = self._fonts[number] if 0 <= number < len(self._fonts) else ("", False)
+        return shown_in(font, text, of_signs=of_signs)
 
     def part(self, number: int) -> bytes:
         """A structure of the table stream by its number among the pairs of the FIB."""
@@ -221,12 +251,39 @@ _PARAGRAPH = {
 
 def _characters(page: bytes, at: int) -> Characters:
     found = dict(_changes(page[at + 1 : at + 1 + page[at]])) if at else {}
-    code = found.get(0x6A09, 0) >> 16
+    if _KNOWN.isdisjoint(found):
+        return _PLAIN
+    sign = found.get(_SYMBOL)
+    usual = found.get(_ASCII_FONT, -1)
+    moved = (found.get(_POSITION, 0) ^ 0x8000) - 0x8000  # half points
     return Characters(
         deleted=found.get(0x0800) == 1,
-        hidden=found.get(0x083C) in {1, 0x81},  # 0x81: not as its style
-        symbol=chr(code - 0xF000 if 0xF020 <= code <= 0xF07E else code) if 0x6A09 in found else "",
+        hidden=found.get(0x083C) in _ON,
+        symbol="" if sign is None else chr(sign >> 16),
+        height={1: 1, 2: -1}.get(found.get(_LIFT, 0), moved if abs(moved) * 6 >= found.get(_SIZE, _USUAL) else 0),
+        struck=found.get(_STRUCK) in _ON or found.get(_STRUCK_TWICE) in _ON,
+        form=found.get(_PLACE_OF_DATA) if found.get(_HAS_DATA) == 1 else None,
+        fonts=(usual, found.get(_OTHER_FONT, usual)) if sign is None else (sign & 0xFFFF, sign & 0xFFFF),
     )
+
+
+_ON = {1, 0x81}  # 0x81: not as its style
+_SYMBOL, _LIFT, _POSITION, _SIZE, _STRUCK, _STRUCK_TWICE = 0x6A09, 0x2A48, 0x4845, 0x4A43, 0x0837, 0x2A53
+_PLACE_OF_DATA, _HAS_DATA = 0x6A03, 0x0806
+_ASCII_FONT, _OTHER_FONT = 0x4A4F, 0x4A51
+_USUAL = 20  # half points
+_KNOWN = {0x0800, 0x083C, _SYMBOL, _LIFT, _POSITION, _STRUCK, _STRUCK_TWICE, _PLACE_OF_DATA, _ASCII_FONT, _OTHER_FONT}
+_PLAIN = Characters()
+
+
+def _read_fonts(table: bytes) -> Iterator[tuple[str, bool]]:
+    """The names of the fonts by their numbers ([MS-DOC] 2.9.85), and whether each has signs alone."""
+    at = 4
+    while at < len(table) and table[at]:
+        entry = table[at + 1 : at + 1 + table[at]]
+        name = entry[_FONT_NAME:].decode("utf-16-le", "replace").partition("\0")[0]
+        yield name, entry[3:4] == _OF_SIGNS
+        at += 1 + table[at]
 
 
 def _changes(data: bytes) -> Iterator[tuple[int, int]]:

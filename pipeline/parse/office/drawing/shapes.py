@@ -8,6 +8,8 @@ from functools import partial
 
 from lxml import etree
 
+from pipeline.parse.look.raised import lowered, raised, struck
+from pipeline.parse.look.symbols import shown_in
 from pipeline.parse.markup.formula import formula_text
 from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.cells import number_kind, number_text
@@ -76,6 +78,7 @@ A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 DGM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 GRAPHICS = {C + "chart", CX + "chart", DGM + "relIds"}  # what stands for a chart or a diagram in a part of its own
+_NAMED = 5  # words that a reason names
 _PLACEHOLDERS = {"sldNum", "hdr", "dt", "ftr", "sldImg"}
 
 
@@ -134,11 +137,33 @@ def _pieces(paragraph: etree._Element) -> Iterator[tuple[str, etree._Element | N
     """The pieces of text of an a:p, each with the run that says how it looks."""
     for name, child in children(paragraph):
         if name in {"r", "fld"}:
-            yield "".join(text.text or "" for text in child.iter(A + "t")), child
+            yield _drawn(child), child
         elif name == "br":
             yield "\n", None
         elif name == "m":
             yield formula_text(child), None
+
+
+def _drawn(run: etree._Element) -> str:
+    """The text of a run (a:r, a:fld) as its fonts show it, with the marks of what is raised, lowered or struck out."""
+    text = "".join(text.text or "" for text in run.iter(A + "t"))
+    properties = run.find(A + "rPr")
+    latin, signs = (None if properties is None else properties.find(A + name) for name in ("latin", "sym"))
+    fonts = {one: ("" if one is None else one.get("typeface", ""), one is not None and one.get("charset") == "2")
+             for one in (latin, signs)}  # fmt: skip
+    if signs is not None and not text.isascii():  # for the places of symbol fonts alone
+        text = "".join(_in_font(one, *fonts[signs if "\uf020" <= one <= "\uf0ff" else latin]) for one in text)
+    else:
+        text = _in_font(text, *fonts[latin])
+    if properties is None:
+        return text
+    moved = properties.get("baseline", "0").removesuffix("%")
+    text = lowered(text) if moved.startswith("-") else raised(text) if moved.strip("0.") else text
+    return struck(text) if properties.get("strike", "noStrike") != "noStrike" else text
+
+
+def _in_font(text: str, font: str, of_signs: bool) -> str:
+    return shown_in(font, text, of_signs=of_signs)
 
 
 def write_graphic(writer: TextWriter, package: Package, part: str, reference: etree._Element) -> None:
@@ -150,12 +175,28 @@ def write_graphic(writer: TextWriter, package: Package, part: str, reference: et
     writer.gap()
     if local_name(root.tag) == "chartSpace":
         write_chart(writer, root)
+    for drawn in _drawn_words(package, part, root):
+        if unknown := drawn - _words_of(root):
+            said = ", ".join(sorted(unknown)[:_NAMED])
+            writer.review(f"a diagram is drawn with words that its data do not have: {said}")
     for paragraph in root.iter(A + "p"):
         writer.line(paragraph_text(paragraph))
     writer.gap()
     for drawing in package.related(relation.target, "chartUserShapes"):
         for body in package.xml(drawing).iter("{*}txBody"):  # text alone: a chart in a chart could be itself
             _write_body(writer, body)
+
+
+def _drawn_words(package: Package, part: str, data: etree._Element) -> Iterator[set[str]]:
+    """The words of the drawing that programs show for the data of a diagram ([MS-ODRAWXML] 2.7)."""
+    for extension in data.iter("{http://schemas.microsoft.com/office/drawing/2008/diagram}dataModelExt"):
+        relation = package.relations(part).get(extension.get("relId", ""))
+        if relation and not relation.external and package.has(relation.target):
+            yield _words_of(package.xml(relation.target))
+
+
+def _words_of(root: etree._Element) -> set[str]:
+    return {word for paragraph in root.iter(A + "p") for word in paragraph_text(paragraph).split()}
 
 
 def is_furniture(shape: etree._Element) -> bool:

@@ -144,6 +144,12 @@ class OpenDocument:
             reasons = self.shown.pictures.reasons() if self.shown else []
             raise DocumentError(Failure.NEEDS_OCR, "; ".join([f"{what} pictures and no text", *reasons]))
 
+    @cached_property
+    def meta(self) -> etree._Element:
+        """What describes the document: its title, its subject."""
+        has_part = self._archive is not None and self._archive.has("meta.xml")
+        return self._xml("meta.xml") if has_part else self.content
+
     def notes(self) -> list[str]:
         """Notes for whoever reads the text: how many pictures and embedded documents were not read."""
         if self.shown:

@@ -6,13 +6,14 @@ an item of a higher one has come between.
 """
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from lxml import etree
 
 from pipeline.parse.markup.formula import formula_text
 from pipeline.parse.markup.reading import whole_number
-from pipeline.parse.office.numerals import format_number
+from pipeline.parse.office.numerals import format_number, tick
 from pipeline.parse.office.odf.document import attribute, full, name_of, named
 from pipeline.parse.office.odf.styles import Styles
 
@@ -31,13 +32,13 @@ class Line:
         self._pieces: list[str] = []
         self._takes_space = False
 
-    def literal(self, text: str) -> None:
-        """Add text of the XML, whose runs of white space are one space each (ODF 1.3, part 3, 6.1.2)."""
+    def literal(self, text: str, drawn: Callable[[str], str] = str) -> None:
+        """Add text of the XML as it is drawn; a run of white space is one space (ODF 1.3, part 3, 6.1.2)."""
         text = _WHITE.sub(" ", text)
         if not self._takes_space:
             text = text.removeprefix(" ")
         if text:
-            self._pieces.append(text)
+            self._pieces.append(drawn(text))
             self._takes_space = text[-1] != " "
 
     def exact(self, text: str) -> None:
@@ -134,12 +135,13 @@ class Lists:
         """Count an item of the innermost list, and return its label with a space after it; "" where it has none."""
         levels, place = self._styles.levels(self._open[-1].style), min(len(self._open), _LEVELS)
         start = attribute(item, "text:start-value")
-        return _count(levels, place, self._open[-1].counts, whole_number(start, 0) if start else None)
+        start_at = whole_number(start, 0) if start else None
+        return _count(self._styles, levels, place, self._open[-1].counts, start_at)
 
     def heading(self, level: int) -> str:
         """Count a heading outside of all lists, and return its label with a space after it; "" where it has none."""
         place = min(max(1, level), _LEVELS)
-        return _count(self._styles.outline, place, self._headings, None)
+        return _count(self._styles, self._styles.outline, place, self._headings, None)
 
     def _continued(self, element: etree._Element, style: str) -> list[int | None]:
         name = attribute(element, "text:continue-list")
@@ -149,7 +151,9 @@ class Lists:
         return before.counts if before else [None] * _LEVELS
 
 
-def _count(levels: dict[int, etree._Element], place: int, counts: list[int | None], start: int | None) -> str:
+def _count(
+    styles: Styles, levels: dict[int, etree._Element], place: int, counts: list[int | None], start: int | None
+) -> str:
     level, before = levels.get(place), counts[place - 1]
     first = _start(level) if start is None else start
     counts[place - 1] = first if start is not None or before is None else before + 1
@@ -157,7 +161,9 @@ def _count(levels: dict[int, etree._Element], place: int, counts: list[int | Non
     if level is None:
         return ""
     if name_of(level.tag) not in {"text:list-level-style-number", "text:outline-level-style"}:
-        return "" if attribute(level, "text:bullet-char").isspace() else "- "
+        sign, said = attribute(level, "text:bullet-char"), level.find(full("style:text-properties"))
+        font = None if said is None else styles.font({name_of(str(key)): str(one) for key, one in said.attrib.items()})
+        return "" if sign.isspace() else tick(sign, font[0] if font else "") or "- "
     label = _pattern(levels, place, counts).strip()
     return label + " " if label else ""
 

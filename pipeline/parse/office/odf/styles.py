@@ -13,12 +13,17 @@ from lxml import etree
 
 from pipeline.parse.look.appearance import Appearance, squeezed
 from pipeline.parse.look.colours import Colour
+from pipeline.parse.look.raised import lowered, raised, struck
+from pipeline.parse.look.symbols import has_signs, shown_in
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.drawing.theme import rgb
 from pipeline.parse.office.odf.document import attribute, full, name_of, named
 
 _LEVELS = ("text:list-level-style-number", "text:list-level-style-bullet", "text:list-level-style-image",
            "text:outline-level-style")  # fmt: skip
+
+
+_OF_SIGNS, _NO_SIGNS = "x-symbol", ("", False)
 
 
 class Styles:
@@ -31,6 +36,14 @@ class Styles:
         self._defaults: dict[str, etree._Element] = {}
         self._lists: dict[str, dict[int, etree._Element]] = {}
         self.outline: dict[int, etree._Element] = {}
+        self._fonts = {
+            attribute(face, "style:name"): (
+                attribute(face, "svg:font-family").strip("'"), attribute(face, "style:font-charset") == _OF_SIGNS
+            )
+            for root in (common, part)
+            for faces in root.iterchildren(full("office:font-face-decls"))
+            for face in faces.iterchildren(full("style:font-face"))
+        }  # fmt: skip
         for holder in [
             *common.iterchildren(full("office:styles")),
             *part.iterchildren(full("office:automatic-styles")),
@@ -81,6 +94,15 @@ class Styles:
         """Whether a style gives way to others on conditions."""
         return any(style.find(full("style:map")) is not None for style in self._chain(family, name))
 
+    def font(self, said: dict[str, str]) -> tuple[str, bool] | None:
+        """The font that properties name, and whether it is said to have signs alone; None where they name none."""
+        name, family = said.get("style:font-name"), said.get("fo:font-family")
+        if name is None and family is None:
+            return None
+        font = (family or "").strip("'"), said.get("style:font-charset") == _OF_SIGNS
+        font = font if name is None else self._fonts.get(name, (name, False))
+        return font if font[1] or has_signs(font[0]) else _NO_SIGNS
+
     def names(self, family: str, name: str) -> Iterator[str]:
         """A style's name, then those of the styles that it is based on."""
         return (attribute(style, "style:name") for style in self._chain(family, name))
@@ -130,6 +152,8 @@ def _by_level(style: etree._Element) -> dict[int, etree._Element]:
 _TEXT, _GRAPHIC = "style:text-properties", "style:graphic-properties"
 _LENGTH = re.compile(r"(-?\d*\.?\d+)\s*(cm|mm|in|pt|pc|px|%)?")
 _POINTS = {"cm": 72 / 2.54, "mm": 7.2 / 2.54, "in": 72.0, "pt": 1.0, "pc": 12.0, "px": 0.75, None: 72 / 2.54}
+_LINES_THROUGH = ("style:text-line-through-style", "style:text-line-through-type")
+_ON_THE_LINE = 1 / 7
 _USUAL = 12.0  # points
 _REMEMBERED = 10_000
 
@@ -157,6 +181,16 @@ class Look:
     spacing: float = 0.0
     opacity: float = 1.0
     line: float | None = None
+    lift: int = 0  # above 0 it is raised, below 0 lowered
+    struck: bool = False
+    font: tuple[str, bool] = _NO_SIGNS  # its name, and whether the document says that it has signs alone
+
+    def drawn(self, text: str) -> str:
+        """The text as its font shows it, with the marks of what is raised, lowered or struck out."""
+        if self.font is not _NO_SIGNS or not text.isascii():
+            text = shown_in(self.font[0], text, of_signs=self.font[1])
+        text = raised(text) if self.lift > 0 else lowered(text) if self.lift < 0 else text
+        return struck(text) if self.struck else text
 
     @property
     def hides(self) -> str | None:
@@ -221,6 +255,7 @@ class Looks:
             size = length(said.get("fo:font-size"), look.size if place else None)  # a share of what it is based on
             stretch, position = length(said.get("style:text-scale"), 1.0), said.get("style:text-position", "").split()
             spacing = length(said.get("fo:letter-spacing"))
+            lines = [said[name] for name in _LINES_THROUGH if name in said]
             look = replace(
                 look,
                 shown=look.shown if display is None else display != "none",
@@ -231,8 +266,17 @@ class Looks:
                 stretch=look.stretch if stretch is None else stretch,
                 raised=(length(position[1], 1.0) or 0.0) if len(position) == 2 else look.raised,
                 spacing=look.spacing if spacing is None else spacing,
+                lift=_lift(position[0]) if position else look.lift,
+                struck=all(one != "none" for one in lines) if lines else look.struck,
+                font=self._styles.font(said) or look.font,
             )
         return look
+
+
+def _lift(position: str) -> int:
+    """Above the line (1), on it (0), below it (-1); what is moved by less than a seventh of its size is on it."""
+    moved = {"super": 1.0, "sub": -1.0}.get(position, length(position, 1.0) or 0.0)
+    return 0 if abs(moved) < _ON_THE_LINE else 1 if moved > 0 else -1
 
 
 def _over(fill: str | None, around: Colour | None) -> Colour | None:

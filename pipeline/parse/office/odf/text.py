@@ -11,6 +11,7 @@ from lxml import etree
 
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.odf.document import OpenDocument, attribute, full, name_of, named, repeats
+from pipeline.parse.office.odf.fields import FIELDS, contradictions
 from pipeline.parse.office.odf.line import (
     Line,
     Lists,
@@ -26,6 +27,7 @@ from pipeline.parse.writer import CELL, TextWriter
 
 _NOT_SHOWN = {"text:tracked-changes", "table:tracked-changes", "office:forms", "presentation:notes",
               "table:content-validations", "table:table-source"}  # fmt: skip
+_SILENT = {"text:script", "svg:title", "svg:desc", "text:note-citation"}
 _NO_SHAPES = {"draw:g", "draw:text-box", "draw:a", "draw:image"}
 _OBJECTS = {"draw:object", "draw:object-ole"}
 _MARKS = {"footnote": "[{}]", "endnote": "[e{}]"}
@@ -294,7 +296,7 @@ class Flow:
 
     def _literal(self, text: str | None, line: Line, look: Look) -> None:
         if text and not ((kind := look.hides) and not text.isspace() and self.writer.hide(kind, text)):
-            line.literal(text)
+            line.literal(text, look.drawn)
 
     def _piece(self, element: etree._Element, line: Line, look: Look) -> None:
         name = name_of(element.tag)
@@ -308,7 +310,13 @@ class Flow:
             self._hung.append(partial(self._comment, element))
         elif name.startswith("draw:") and name != "draw:a":
             self._hang(element, line)
-        elif name not in {"text:ruby-text", "text:script", "svg:title", "svg:desc", "text:note-citation"}:
+        elif name == "text:ruby-text":
+            line.exact("(")
+            self._inline(element, line, look)
+            line.exact(")")
+        elif name not in _SILENT:
+            for reason in contradictions(element, self._document) if name in FIELDS else ():
+                self.writer.review(reason)
             self._inline(element, line, self.looks.of("text", attribute(element, "text:style-name"), look))
 
     def _note(self, note: etree._Element, kind_hidden: str | None) -> str:

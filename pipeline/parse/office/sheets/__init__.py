@@ -1,1 +1,1 @@
-"""Excel workbooks (SpreadsheetML): rows, cell styles and conditional formats, and which cells are seen."""
+"""Workbooks: rows, cell styles, number formats, formulas, conditional formats, and which cells are seen."""

@@ -14,7 +14,8 @@ from lxml import etree
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.cells import column_number
 from pipeline.parse.office.drawing.theme import UNKNOWN
-from pipeline.parse.office.sheets.cell_styles import PLAIN, CellStyle, Font, S, number_format
+from pipeline.parse.office.sheets.cell_styles import PLAIN, CellStyle, S
+from pipeline.parse.office.sheets.number_formats import number_format
 
 _DIGITS = re.compile(r"\d+")
 _TALL = 1000  # rows, from which on an area is looked at for each cell
@@ -117,6 +118,7 @@ class Conditions:
 
     def __init__(self) -> None:
         self._areas = Areas[Rule]()
+        self.unsure = False  # whether the last style may be struck out, or show other numbers
 
     def read(self, element: etree._Element, changes: list[CellStyle]) -> None:
         """Take up an element conditionalFormatting, whose rules refer to changes by number."""
@@ -141,15 +143,18 @@ class Conditions:
 
     def applied(self, style: CellStyle, place: tuple[int, int], text: str, number: float | None) -> CellStyle:
         """The style of a cell at a row and column with the rules that hold for its text or number."""
-        found = self._areas.at(*place)
+        found, self.unsure = self._areas.at(*place), False
         if found is None:
+            self.unsure = True
             return style._replace(fill=UNKNOWN)
         for _, rule in sorted(found, key=lambda one: -one[1].priority):
             holds = rule.holds(text, number)
             if holds:
                 style = style.under(rule.change)
+            elif holds is None and (rule.change.font.struck or rule.change.format):
+                self.unsure = True
             elif holds is None and (rule.change.fill or rule.change.font.colour):
-                style = style._replace(fill=UNKNOWN, font=Font(None, style.font.size))
+                style = style._replace(fill=UNKNOWN, font=style.font._replace(colour=None))
         return style
 
 

@@ -14,11 +14,13 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.parse.look.appearance import Appearance
 from pipeline.parse.look.colours import BLACK, WHITE, Colour
 from pipeline.parse.markup.reading import decimal, stream, whole_number
-from pipeline.parse.office.cells import column_number, number_text
+from pipeline.parse.office.cells import column_number, number_text, unescaped
 from pipeline.parse.office.drawing.theme import UNKNOWN, rgb
 from pipeline.parse.office.package import Package
-from pipeline.parse.office.sheets.cell_styles import CellStyles, Font
+from pipeline.parse.office.sheets.cell_styles import CellStyle, CellStyles, Font
 from pipeline.parse.office.sheets.conditions import X14, Areas, Conditions
+from pipeline.parse.office.sheets.grid import Grid, Stored
+from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.writer import TextWriter
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -32,6 +34,7 @@ _AHEAD = (b"conditionalFormatting", b"mergeCell", b"picture")  # what stands beh
 _PRINTED = [S + name for name in ("oddHeader", "evenHeader", "firstHeader", "oddFooter", "evenFooter", "firstFooter")]
 _CODES = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|[BEHISUXY])')  # fonts, colours...
 _FILLED_IN = re.compile(r"(?<!&)(?:&&)*&[ADFGNPTZ]")
+_FORMULA = (b"<f>", b"<f ", b"<f/>", b":f>", b":f ", b":f/>")
 _WIDE, _CLOSED, _TIGHT = range(3)
 Rich = list[tuple[str, Font]]
 """The runs of a text, each with what it says of its letters."""
@@ -39,7 +42,7 @@ Rich = list[tuple[str, Font]]
 
 @dataclass(frozen=True)
 class Strings:
-    """The texts and styles that the cells of a workbook refer to, and the most cells with text that a sheet may have.
+    """The texts, styles and results that the cells of a workbook refer to, and the most cells that a sheet may have.
 
     `rich` are the runs of those texts, by their place, of which a run says how it looks.
     """
@@ -47,7 +50,12 @@ class Strings:
     texts: list[str]
     rich: dict[int, Rich]
     styles: CellStyles
+    results: Results
     most: int
+
+
+Cell = tuple[int, Stored, CellStyle, Rich | None]
+"""A cell: its column from 1, what is stored in it, its style, and the runs of a rich text."""
 
 
 @dataclass
@@ -74,14 +82,14 @@ class _Sheet:
         return any(area[:2] != (row, column) for area, _ in found or ())
 
 
-def write_sheet(writer: TextWriter, package: Package, part: str, strings: Strings) -> None:
+def write_sheet(writer: TextWriter, package: Package, part: str, strings: Strings, name: str) -> None:
     """The cells of a sheet without columns that are empty on all of it, then what is printed on its pages.
 
     Raises DocumentError.
     """
     data, number, printed = package.bytes(part), 0, dict[str, None]()  # a header may be the same on all kinds of pages
     sheet = _ahead(data, part, strings)
-    rows = _Rows(writer, sheet, strings)
+    rows = _Rows(writer, sheet, strings, name, Grid() if any(mark in data for mark in _FORMULA) else None)
     for table in package.related(part, "table"):
         root = package.xml(table)
         if any(style.get("name") for style in root.iterchildren(S + "tableStyleInfo")):
@@ -96,10 +104,29 @@ def write_sheet(writer: TextWriter, package: Package, part: str, strings: String
         elif element.tag == S + "sheetFormatPr":
             _read_usual(sheet, element)
         else:
-            printed |= dict.fromkeys(_printed(writer, element.text or ""))
+            printed |= dict.fromkeys(_printed(writer, unescaped(element.text or "")))
+    rows.finish()
     _write(writer, sheet.rows)
     for text in printed:
         writer.block(text)
+
+
+def read_grid(package: Package, part: str, strings: Strings) -> Grid:
+    """The cells of a sheet as they are stored, for formulas on other sheets; raises DocumentError."""
+    grid, number, count = Grid(), 0, 0
+    for row in package.elements(part, S + "row"):
+        number, column = whole_number(row.get("r"), number + 1), 0
+        known = grid.rows.setdefault(number, {})
+        grid.hides |= row.get("hidden") in _TRUE
+        for element in row.iterchildren(S + "c"):
+            column = column_number(element.get("r", "")) or column + 1
+            stored, formula, _ = _stored(element, strings)
+            known[column] = stored
+            if formula is not None:
+                grid.compute(number, column, formula)
+        count += len(row)
+        _check_count(count, strings)
+    return grid
 
 
 def _ahead(data: bytes, part: str, strings: Strings) -> _Sheet:
@@ -124,7 +151,8 @@ def rich_runs(item: etree._Element | None, styles: CellStyles) -> Rich | None:
     for child in () if item is None else item:
         if child.tag in {S + "t", S + "r"}:
             texts = [child] if child.tag == S + "t" else child.iterchildren(S + "t")
-            runs.append(("".join(text.text or "" for text in texts), styles.font(child.find(S + "rPr"))))
+            text = unescaped("".join(text.text or "" for text in texts))
+            runs.append((text, styles.font(child.find(S + "rPr"))))
     return runs if any(font != Font() for _, font in runs) else None
 
 
@@ -132,9 +160,9 @@ def text_runs(item: etree._Element | None) -> Iterator[str]:
     """The text of plain or rich text; phonetic hints (rPh) are not part of it."""
     for child in () if item is None else item:
         if child.tag == S + "t":
-            yield child.text or ""
+            yield unescaped(child.text or "")
         elif child.tag == S + "r":
-            yield from (text.text or "" for text in child.iterchildren(S + "t"))
+            yield from (unescaped(text.text or "") for text in child.iterchildren(S + "t"))
 
 
 def _printed(writer: TextWriter, code: str) -> Iterator[str]:
@@ -177,65 +205,123 @@ def _read_column(sheet: _Sheet, element: etree._Element) -> None:
 
 
 class _Rows:
-    """Reads the rows of a sheet."""
+    """Reads the rows of a sheet. Those with formulas wait until all cells are known."""
 
-    def __init__(self, writer: TextWriter, sheet: _Sheet, strings: Strings) -> None:
+    def __init__(self, writer: TextWriter, sheet: _Sheet, strings: Strings, name: str, grid: Grid | None) -> None:
         self._writer = writer
         self._sheet = sheet
         self._strings = strings
+        self._name = name
+        self._grid = grid
+        self._is_plain: bool | None = None  # no column is narrow, and there is nothing but cells
+        self._waiting: list[tuple[int, bool, list[Cell]]] = []
 
     def read(self, row: etree._Element, number: int) -> None:
         """Take up a row; raises DocumentError(TOO_LARGE)."""
-        sheet, column = self._sheet, 0
+        sheet, column, cells, computes = self._sheet, 0, list[Cell](), False
+        if self._is_plain is None:  # columns come before the rows
+            self._is_plain = sheet.is_plain and not any(sheet.columns)
         said = row.get("hidden") is not None or row.get("ht") is not None
         hidden = (row.get("hidden") in _TRUE or _is_cut(row.get("ht"))) if said else sheet.hidden_row
+        grid = self._grid
+        known = {} if grid is None else grid.rows.setdefault(number, {})
+        if grid is not None:
+            grid.hides |= hidden
+        for element in row.iterchildren(S + "c"):
+            column = column_number(element.get("r", "")) or column + 1
+            stored, formula, runs = _stored(element, self._strings)
+            if element.get("vm") is not None and not hidden:
+                self._strings.results.stands_in(self._name, number, column)
+            if grid is not None:
+                known[column] = stored
+                if formula is not None:
+                    grid.compute(number, column, formula)
+                    computes = True
+            if stored[1] or formula is not None:
+                cells.append((column, stored, self._strings.styles.of(element.get("s")), runs))
+        if computes:
+            self._waiting.append((number, hidden, cells))
+            sheet.cells += len(cells)
+            _check_count(sheet.cells, self._strings)
+        else:
+            self._place(number, hidden, cells)
+
+    def finish(self) -> None:
+        """Take up the rows with formulas."""
+        if self._grid is None:
+            return
+        grid, results = self._strings.results.begin(self._name, self._grid), self._strings.results
+        for number, hidden, cells in self._waiting:
+            self._sheet.cells -= len(cells)
+            for place, (column, stored, style, runs) in enumerate(cells):
+                if (number, column) in grid.formulas:
+                    cells[place] = column, results.settle(self._name, number, column, stored), style, runs
+            self._place(number, hidden, cells)
+
+    def _place(self, number: int, hidden: bool, cells: list[Cell]) -> None:
+        sheet = self._sheet
         shown, unseen, tight = dict[int, str](), dict[str, dict[int, str]](), dict[int, bool]()
-        for cell in row.iterchildren(S + "c"):
-            column = column_number(cell.get("r", "")) or column + 1
-            if text := _text(cell, self._strings):
-                text, kind = (text, "hidden_row") if hidden else self._seen(cell, (number, column), text)
-                (unseen.setdefault(kind, {}) if kind else shown)[column] = text
-                if not kind and sheet.width(column) == _TIGHT:
-                    tight[column] = cell.get("t", "n") == "n"
+        for cell in cells:
+            text, kind = self._seen(cell, number, hidden)
+            if not text:
+                continue
+            column = cell[0]
+            (unseen.setdefault(kind, {}) if kind else shown)[column] = text
+            if not self._is_plain and not kind and sheet.width(column) == _TIGHT:
+                tight[column] = cell[1][0] == "n"
         for column, is_number in tight.items():
             if is_number or column + 1 in shown:
                 unseen.setdefault("clipped", {})[column] = shown.pop(column)
-        for kind, cells in unseen.items():
-            shown |= {} if self._writer.hide(kind, " ".join(cells.values())) else cells
+        for kind, texts in unseen.items():
+            shown |= {} if self._writer.hide(kind, " ".join(texts.values())) else texts
         if shown:
             sheet.rows.setdefault(number, {}).update(shown)
             sheet.cells += len(shown)
-        if sheet.cells > self._strings.most:
-            most = f"limits.text_characters ({self._strings.most:,})"
-            raise DocumentError(Failure.TOO_LARGE, f"a sheet has more cells with text than {most} allows characters")
+        _check_count(sheet.cells, self._strings)
 
-    def _seen(self, cell: etree._Element, place: tuple[int, int], text: str) -> tuple[str, str | None]:
-        """The seen text of a cell at (row, column), and None; or all its text, and how that is hidden."""
-        sheet, style, runs = self._sheet, self._strings.styles.of(cell.get("s")), self._runs(cell)
-        if sheet.width(place[1]) == _CLOSED:
-            return text, "hidden_row"
-        if sheet.is_plain and runs is None and style.format is None:  # as nearly all are
-            return text, style.hides(None, style.font, sheet.paper)
-        if sheet.covers(*place):
-            return text, "covered"
-        number = decimal(cell.findtext(S + "v")) if cell.get("t", "n") == "n" else None
-        style = sheet.conditions.applied(style, place, text, number)
-        paper = sheet.paper if sheet.tables.at(*place) == [] else UNKNOWN
-        if runs is None:
-            return text, style.hides(number, style.font, paper)
+    def _seen(self, cell: Cell, row: int, hidden: bool) -> tuple[str, str | None]:
+        """The seen text of a cell, and None; or all its text, and how that is hidden."""
+        sheet, (column, (kind, stored), style, runs) = self._sheet, cell
+        if self._is_plain and style.format is None and runs is None and not hidden:  # as nearly all are
+            text = number_text(stored, "", 0) if kind == "n" else stored
+            how = style.hides(None, style.font, sheet.paper)
+            return (text, how) if how else (style.font.marks(text), None)
+        number, epoch = decimal(stored) if kind == "n" else None, self._strings.styles.epoch
+        if hidden or sheet.width(column) == _CLOSED:
+            return style.show(number, stored, epoch).text or stored, "hidden_row"
+        paper = sheet.paper
+        if not sheet.is_plain:
+            if sheet.covers(row, column):
+                return style.show(number, stored, epoch).text or stored, "covered"
+            style = sheet.conditions.applied(style, (row, column), stored, number)
+            if sheet.conditions.unsure:
+                self._strings.results.unsure(self._name, row, column)
+            paper = sheet.paper if sheet.tables.at(row, column) == [] else UNKNOWN
+        if runs is not None:
+            return self._seen_runs(runs, style, paper), None
+        if how := style.hides(number, style.font, paper):
+            return style.show(number, stored, epoch).text or stored, how
+        if kind in {"b", "e"}:
+            return style.font.marks(stored), None
+        shown = style.show(number, stored, epoch)
+        if shown.doubtful:
+            self._strings.results.doubt(self._name, row, column, shown.text, stored)
+        return style.font.marks(shown.text), None
+
+    def _seen_runs(self, runs: Rich, style: CellStyle, paper: Colour) -> str:
         pieces = []
-        for piece, font in runs:
-            kind = style.hides(None, style.font if font == Font() else font, paper)
-            pieces.append("" if kind and piece.strip() and self._writer.hide(kind, piece) else piece)
-        return "".join(pieces), None
+        for piece, own in runs:
+            font = style.font if own == Font() else own
+            kind = style.hides(None, font, paper)
+            is_hidden = kind and piece.strip() and self._writer.hide(kind, piece)
+            pieces.append("" if is_hidden else font.marks(piece))
+        return "".join(pieces)
 
-    def _runs(self, cell: etree._Element) -> Rich | None:
-        """The runs of a cell with rich text of which one says how it looks."""
-        kind = cell.get("t")
-        if kind == "s":
-            return self._strings.rich.get(whole_number(cell.findtext(S + "v"), -1)) if self._strings.rich else None
-        inline = cell.find(S + "is") if kind == "inlineStr" else None
-        return None if inline is None or inline.find(S + "r") is None else rich_runs(inline, self._strings.styles)
+
+def _check_count(cells: int, strings: Strings) -> None:
+    if cells > strings.most:
+        most = f"limits.text_characters ({strings.most:,})"
+        raise DocumentError(Failure.TOO_LARGE, f"a sheet has more cells with text than {most} allows characters")
 
 
 def _is_cut(height: str | None) -> bool:
@@ -250,20 +336,25 @@ def _width(letters: str | None) -> int:
     return _WIDE if found is None or found > _NARROW else _TIGHT if found > _SHUT else _CLOSED
 
 
-def _text(cell: etree._Element, strings: Strings) -> str:
-    kind, value = cell.get("t", "n"), ""
+def _stored(cell: etree._Element, strings: Strings) -> tuple[Stored, etree._Element | None, Rich | None]:
+    """What is stored in a cell, its formula, and the runs of rich text of which one says how it looks."""
+    kind, value, formula = cell.get("t", "n"), "", None
     for child in cell:
         if child.tag == S + "v":
             value = child.text or ""
+        elif child.tag == S + "f":
+            formula = child
         elif child.tag == S + "is" and kind == "inlineStr":
-            return "".join(text_runs(child))
+            runs = rich_runs(child, strings.styles) if child.find(S + "r") is not None else None
+            return ("str", "".join(text_runs(child))), formula, runs
+    if kind == "n":
+        return ("n", value), formula, None
     if kind == "s":
-        return _shared(value, strings.texts)
+        runs = strings.rich.get(whole_number(value, -1)) if strings.rich else None
+        return ("str", _shared(value, strings.texts)), formula, runs
     if kind == "b":
-        return {"1": "TRUE", "0": "FALSE"}.get(value, value)
-    if kind != "n" or not value:
-        return value
-    return number_text(value, strings.styles.of(cell.get("s")).kind, strings.styles.epoch)
+        return ("b", {"1": "TRUE", "0": "FALSE"}.get(value, value)), formula, None
+    return (kind if kind in {"e", "d"} else "str", unescaped(value)), formula, None
 
 
 def _shared(value: str, texts: list[str]) -> str:

@@ -37,7 +37,7 @@ class Look(NamedTuple):
     points; a `stretch` of 1 is none.
 
     `marker` and `fill` are behind the letters, the marker before the fill. `outline` is the line around them,
-    `relief` their shadow or glow.
+    `relief` their shadow or glow. `fonts` are that of ASCII and that of other letters; `lift` is "superscript", say.
     """
 
     hidden: bool | None = None
@@ -53,6 +53,10 @@ class Look(NamedTuple):
     stretch: float | None = None
     spacing: float | None = None
     raised: float | None = None
+    lift: str | None = None
+    struck: bool | None = None
+    struck_twice: bool | None = None
+    fonts: tuple[str, str] | None = None
 
 
 PLAIN = Look()
@@ -177,6 +181,13 @@ def _read_fitted(element: etree._Element, _: Theme) -> float | None:
     return 0.0 if width is not None and width < 1 else None
 
 
+def _read_fonts(element: etree._Element, _: Theme) -> tuple[str, str] | None:
+    """The fonts of ASCII and of other letters; none of a theme has signs."""
+    names = ["" if element.get(f"{W}{name}Theme") else element.get(W + name) for name in ("ascii", "hAnsi")]
+    usual = next((name for name in names if name is not None), None)
+    return None if usual is None else (usual if names[0] is None else names[0], usual if names[1] is None else names[1])
+
+
 _RELIEFS = ("shadow", "emboss", "imprint")
 _Reader = Callable[[etree._Element, Theme], object]
 _READERS: dict[str, tuple[str, _Reader]] = {
@@ -196,4 +207,8 @@ _READERS: dict[str, tuple[str, _Reader]] = {
     W + "fitText": ("stretch", _read_fitted),
     W + "spacing": ("spacing", lambda element, _: points(element, "val", 0.05)),
     W + "position": ("raised", lambda element, _: points(element, "val", 0.5)),
+    W + "vertAlign": ("lift", lambda element, _: element.get(W + "val")),
+    W + "strike": ("struck", lambda element, _: is_on(element)),
+    W + "dstrike": ("struck_twice", lambda element, _: is_on(element)),
+    W + "rFonts": ("fonts", _read_fonts),
 }

@@ -14,9 +14,12 @@ from lxml import etree
 
 from pipeline.parse.look.appearance import Appearance, squeezed
 from pipeline.parse.look.colours import TRANSPARENT, WHITE, Colour
+from pipeline.parse.look.raised import lowered, raised, struck
+from pipeline.parse.look.symbols import has_signs, shown_in
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.drawing.theme import UNKNOWN
 from pipeline.parse.office.word.boxes import Boxes
+from pipeline.parse.office.word.controls import Controls
 from pipeline.parse.office.word.looks import AUTO, OFF, PLAIN, Look, W, over, points, read_fill, read_look
 from pipeline.parse.office.word.sections import Frame, Page, Sections, indented, moved, read_floating, widest
 from pipeline.parse.office.word.styles import Style, WordStyles, value
@@ -41,18 +44,54 @@ class Around(NamedTuple):
         return self if fill in {None, TRANSPARENT} else self._replace(behind=fill)
 
 
+_NO_SIGNS = ("", False)
+
+
+class Run(NamedTuple):
+    """How the text of a run is drawn: how it is hidden, if it is; above the line (1) or below it (-1), struck out.
+
+    `fonts` are that of ASCII and that of other letters, each with whether the document says that it has signs alone.
+    """
+
+    hides: str | None = None
+    height: int = 0
+    is_struck: bool = False
+    fonts: tuple[tuple[str, bool], tuple[str, bool]] = (_NO_SIGNS, _NO_SIGNS)
+
+    def text(self, text: str) -> str:
+        """What is shown of a text (w:t), with the marks of runs that are raised, lowered or struck out."""
+        if text.isascii() and self.fonts[0] is _NO_SIGNS:
+            return self.marked(text)
+        pieces = [text] if self.fonts[0] == self.fonts[1] or text.isascii() else list(text)
+        return self.marked("".join(self._in_font(piece) for piece in pieces))
+
+    def marked(self, text: str) -> str:
+        """The text with the marks of runs that are raised, lowered or struck out."""
+        text = raised(text) if self.height > 0 else lowered(text) if self.height < 0 else text
+        return struck(text) if self.is_struck else text
+
+    def _in_font(self, text: str) -> str:
+        name, of_signs = self.fonts[not text.isascii()]
+        return shown_in(name, text, of_signs=of_signs)
+
+
 class Sight:
     """How the text of a document looks."""
 
-    def __init__(self, styles: WordStyles, sections: Sections) -> None:
+    def __init__(self, styles: WordStyles, sections: Sections, controls: Controls) -> None:
         self.styles = styles
+        self.controls = controls
         self.boxes = Boxes(styles.theme, sections.page, alone=sections.floats <= 1)
         self.first = Around(sections.behind, origin=sections.page.origin)
         self.page = sections.page
-        self._known: dict[tuple[Look, str | None, Style, Around], str | None] = {}
+        self._known: dict[tuple[Look, str | None, Style, Around], Run] = {}
 
     def hides(self, run: etree._Element, style: Style, around: Around) -> str | None:
         """How a run (w:r) in a paragraph of a style is hidden, if it is."""
+        return self.run(run, style, around).hides
+
+    def run(self, run: etree._Element, style: Style, around: Around) -> Run:
+        """How a run (w:r) in a paragraph of a style is drawn."""
         properties = run.find(W + "rPr")
         seen = (read_look(properties, self.styles.theme), value(properties, "rStyle"), style, around)
         if seen not in self._known:
@@ -77,17 +116,30 @@ class Sight:
             return hides
         return indented(self.page, origin, start, end, width).hides
 
-    def _judge(self, own: Look, named: str | None, style: Style, around: Around) -> str | None:
+    def _judge(self, own: Look, named: str | None, style: Style, around: Around) -> Run:
         character = self.styles.style(named).look if named else PLAIN
         said = over(own, over(character, style.look))
         look = over(said, over(around.table, self.styles.defaults))
+        ascii_font, other_font = map(self._font, look.fonts or ("", ""))
+        return Run(
+            hides=self._hides(look, (own, character, style.look, around.table), style, around),
+            height=_height_of(look),
+            is_struck=self._toggled("struck", own, character, style.look, around.table) or bool(look.struck_twice),
+            fonts=(ascii_font, other_font),
+        )
+
+    def _font(self, name: str) -> tuple[str, bool]:
+        of_signs = name in self.styles.fonts_of_signs
+        return (name, of_signs) if of_signs or has_signs(name) else _NO_SIGNS
+
+    def _hides(self, look: Look, said: tuple[Look, ...], style: Style, around: Around) -> str | None:
         fills = (look.marker, look.fill, style.behind, around.behind)
         behind = next((fill for fill in fills if fill not in {None, TRANSPARENT}), WHITE)
         size = look.complex_size if look.is_complex else look.size
         high = (size or _USUAL) / 2
         line = min(around.line, math.inf if style.line is None else style.line)
         appearance = Appearance(
-            shown=not look.always_hidden and not self._vanishes(own, character, style.look, around.table),
+            shown=not look.always_hidden and not self._toggled("hidden", *said),
             background=behind,
             size=None if size is None else size / 2,
             stretch=(1.0 if look.stretch is None else look.stretch) * squeezed(look.spacing or 0.0, high),
@@ -99,11 +151,21 @@ class Sight:
         lowered = moved(self.page, look.raised, high, line).hides if look.raised else None
         return appearance.hides_in(paints) or lowered
 
-    def _vanishes(self, own: Look, *styles: Look) -> bool:
-        """Whether text is marked as hidden, a toggle that styles of different kinds add up (17.7.3)."""
-        if own.hidden is not None:
-            return own.hidden
-        return bool(self.styles.defaults.hidden) or sum(bool(style.hidden) for style in styles) % 2 == 1
+    def _toggled(self, name: str, own: Look, *styles: Look) -> bool:
+        """Whether a property is on that is a toggle, which styles of different kinds add up (17.7.3)."""
+        said = getattr(own, name)
+        if said is not None:
+            return bool(said)
+        return bool(getattr(self.styles.defaults, name)) or sum(bool(getattr(one, name)) for one in styles) % 2 == 1
+
+
+def _height_of(look: Look) -> int:
+    """Above the line (1), on it (0), below it (-1); letters moved by less than a sixth of their size are on it."""
+    lift = {"superscript": 1, "subscript": -1}.get(look.lift or "")
+    moved_by = look.raised or 0.0
+    if lift is None and abs(moved_by) * 12 >= (look.size or _USUAL):
+        lift = 1 if moved_by > 0 else -1
+    return lift or 0
 
 
 _REGIONS = {

@@ -15,7 +15,7 @@ from lxml import etree
 from pipeline.parse.look.colours import Colour
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.drawing.theme import Theme
-from pipeline.parse.office.numerals import count_on, format_number
+from pipeline.parse.office.numerals import count_on, format_number, tick
 from pipeline.parse.office.package import Package
 from pipeline.parse.office.word.looks import OFF, PLAIN, Look, W, fill_of, over, points, read_look, word_theme
 from pipeline.parse.office.word.sections import Frame, read_frame
@@ -23,6 +23,8 @@ from pipeline.parse.office.word.sections import Frame, read_frame
 _HEADING = re.compile(r"heading ?([1-9])", re.IGNORECASE)  # built-in styles have this name in every language
 _BY_ID = re.compile(r"(?:heading|überschrift|berschrift|titre|ttulo|título|kop|rubrik|titolo)([1-9])", re.IGNORECASE)
 _TWIP = 0.05  # points
+_HAS_SIGNS = re.compile(rb"""charset\s[^>]*val\s*=\s*["']0?2["']""")
+_OF_SIGNS = 2  # the character set of symbol fonts
 BODY = 9  # the outline level of text that is no heading
 
 
@@ -59,6 +61,13 @@ class WordStyles:
         self.theme = word_theme(package)
         self.defaults = PLAIN
         self._paragraphs = _NOTHING  # what holds for all of them
+        self.fonts_of_signs = {
+            font.get(W + "name", "")
+            for part in package.related(package.main, "fontTable")
+            if _HAS_SIGNS.search(package.bytes(part))
+            for font in package.xml(part).iter(W + "font")
+            if whole_number(value(font, "charset"), 0) == _OF_SIGNS
+        }
         for part in package.related(package.main, "styles"):
             root = package.xml(part)
             self.defaults = over(
@@ -214,7 +223,9 @@ class Numbering:
 def _label(levels: dict[int, etree._Element], level: int, counts: list[int | None]) -> str:
     pattern, form = value(levels[level], "lvlText") or "", value(levels[level], "numFmt")
     if form == "bullet":
-        return "- " if pattern.strip() else ""
+        fonts = levels[level].find(f"{W}rPr/{W}rFonts")
+        font = "" if fonts is None else fonts.get(W + "hAnsi") or fonts.get(W + "ascii") or ""
+        return (tick(pattern, font) or "- ") if pattern.strip() else ""
     if form == "none":
         return ""
     for place in range(level + 1):

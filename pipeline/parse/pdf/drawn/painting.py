@@ -4,7 +4,6 @@ import ctypes
 from collections import deque
 from collections.abc import Iterator, Sequence
 from ctypes import addressof, c_bool, c_void_p
-from itertools import chain
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -22,9 +21,10 @@ from pipeline.parse.pdf.objects import (
 )
 
 _BOX = frozenset({4, 5})  # segments of a border that may be a box
+_TURNED = 0.02  # of their height by which letters may slant
 _MANY = 512  # texts that are asked in one go
 _LETTERS = Struct("=4I5f")  # red, green, blue, alpha; the size of the letters; a, b, c, d of their matrix
-_SLOT = Struct(f"={_LETTERS.size}s8x")  # what pdfium writes of a text: _LETTERS, and e and f of the matrix
+_SLOT = Struct(f"={_LETTERS.size}s2f")  # what pdfium writes of a text: _LETTERS, and e and f of the matrix
 _SIDES = Struct(f"=4f{_SLOT.size - 16}x")  # or its box
 _get_font = fast(raw.FPDFTextObj_GetFont, c_void_p)
 _get_fill = fast(raw.FPDFPageObj_GetFillColor, c_bool)
@@ -46,7 +46,7 @@ class Painting(NamedTuple):
     """How a text is painted: `colour` is None where pdfium tells none; `mixed`: by opacity, a mask or a blend mode.
 
     `least` and `most` are the squares of the smaller and the larger one of width and height of its letters, in the
-    space of the form that it is in.
+    space of the form that it is in; `upright` is the height, 0 for letters that are turned.
     """
 
     font: int
@@ -54,11 +54,16 @@ class Painting(NamedTuple):
     colour: Colour | None
     least: float
     most: float
+    upright: float
 
 
-def states_of(texts: Sequence[int]) -> list[State]:
-    """The key of how each text is painted, which texts of the same look share; `painting` takes it apart."""
-    return [state for handles in _portions(texts) for state in _states(handles)]
+def states_of(texts: Sequence[int]) -> tuple[list[State], list[tuple[float, float]]]:
+    """The key of how each text is painted, which texts of the same look share; `painting` takes it apart. And the place
+    where each text begins, in the space of the form that it is in."""
+    states, places = list[State](), list[tuple[float, float]]()
+    for handles in _portions(texts):
+        _add_states(handles, states, places)
+    return states, places
 
 
 def _portions(texts: Sequence[int]) -> Iterator[list[Any]]:
@@ -66,13 +71,14 @@ def _portions(texts: Sequence[int]) -> Iterator[list[Any]]:
     return (list(map(argument, texts[start : start + _MANY])) for start in range(0, len(texts), _MANY))
 
 
-def _states(texts: list[Any]) -> Iterator[State]:
+def _add_states(texts: list[Any], states: list[State], places: list[tuple[float, float]]) -> None:
     ctypes.memset(_memory, 0, _SLOT.size * len(texts))
     plain = list(map(_get_fill, texts, _FIRST, _SECOND, _THIRD, _FOURTH))
     deque(map(_get_size, texts, _SIZES), 0)
     deque(map(_get_matrix, texts, _MATRICES), 0)
-    letters = chain.from_iterable(_SLOT.iter_unpack(_slots[: _SLOT.size * len(texts)]))
-    return zip(map(_get_font, texts), map(_is_mixed, texts), plain, letters, strict=True)
+    letters, xs, ys = zip(*_SLOT.iter_unpack(_slots[: _SLOT.size * len(texts)]), strict=True)
+    states.extend(zip(map(_get_font, texts), map(_is_mixed, texts), plain, letters, strict=True))
+    places.extend(zip(xs, ys, strict=True))
 
 
 def painting(state: State) -> Painting:
@@ -80,20 +86,21 @@ def painting(state: State) -> Painting:
     font, mixed, plain, letters = state
     red, green, blue, alpha, size, a, b, c, d = _LETTERS.unpack(letters)
     least, most = sorted((size * size * (a * a + b * b), size * size * (c * c + d * d)))
-    return Painting(font or 0, mixed, (red, green, blue, alpha) if plain else None, least, most)
+    upright = size * d if a > 0.0 < d and abs(b) + abs(c) < _TURNED * d else 0.0
+    return Painting(font or 0, mixed, (red, green, blue, alpha) if plain else None, least, most, upright)
 
 
-def may_reach_beyond(items: Sequence[int], box: Rectangle) -> list[bool]:
-    """Whether each text may reach beyond a box, which is in the space of the form that the text is in.
+def boxes_of(items: Sequence[int]) -> list[Rectangle]:
+    """The box around each text, in the space of the form that it is in; NOWHERE for one of which pdfium tells none."""
+    return [box if told else NOWHERE for texts in _portions(items) for told, box in _boxes(texts)]
 
-    True also for one that has a width or a height, but not both: letters without outlines are so.
-    """
+
+def reaches_beyond(text: Rectangle, box: Rectangle) -> bool:
+    """Whether a text may reach beyond a box, or has a width or a height but not both: letters without outlines are
+    so."""
+    left, bottom, right, top = text
     x0, y0, x1, y1 = box
-    return [
-        not told or not (x0 <= left and y0 <= bottom and right <= x1 and top <= y1) or (left < right) != (bottom < top)
-        for texts in _portions(items)
-        for told, (left, bottom, right, top) in _boxes(texts)
-    ]
+    return not (x0 <= left and y0 <= bottom and right <= x1 and top <= y1) or (left < right) != (bottom < top)
 
 
 def _boxes(texts: list[Any]) -> Iterator[tuple[bool, Rectangle]]:

@@ -11,6 +11,7 @@ from functools import partial
 
 from pipeline.parse.pdf import objects as pdf
 from pipeline.parse.pdf.drawn.drawing import HUGE, Budget, Drawing
+from pipeline.parse.pdf.drawn.outlines import Written, written
 from pipeline.parse.pdf.drawn.picture import pgm
 from pipeline.parse.pdf.drawn.regions import Region, is_explained, line_before, regions_of, shows_writing
 from pipeline.parse.pdf.drawn.survey import Survey
@@ -18,12 +19,14 @@ from pipeline.parse.pdf.geometry import Rectangle
 from pipeline.parse.pdf.objects import set_active
 from pipeline.parse.pdf.text.mapping import Mapping, judge
 from pipeline.parse.pdf.text.page import Page
+from pipeline.parse.pdf.text.said import Said
 from pipeline.parse.pictures.given import Pictures
 
 _FEW = 20  # characters on a picture of the whole page: a number or a stamp
 _STAMPS = 200  # characters that may be stamps and captions on it, where the picture is one of writing
 _FILLED = 0.7  # of a page that pictures fill, which then are what it shows
 _SAME = 0.6  # of the words on a picture, or of a page, that are in the text already
+_WRITING = 60  # letters that are drawn as areas and are more than a logo
 _WORD = re.compile(r"\w{3,}")
 
 
@@ -31,19 +34,22 @@ class Recognition:
     """The text recognition of one document, by lists of page numbers from 1. The pages of `unread` show what nobody
     has read, and hardly anything else.
 
-    `beside` have pictures beside text that nobody has read, `fonts` text that is not what they show, and
+    `beside` have pictures beside text that nobody has read, `outlines` more than a few letters among them that are
+    drawn as areas, `fonts` text that is not what they show, and
     `recognised` something that was recognised.
     """
 
-    def __init__(self, pictures: Pictures, budget: Budget) -> None:
+    def __init__(self, pictures: Pictures, budget: Budget, said: Said) -> None:
         self.unread: list[int] = []
         self.beside: list[int] = []
         self.fonts: list[int] = []
         self.replaced: list[int] = []
         self.recognised: list[int] = []
         self.wordless: list[int] = []
+        self.outlines: list[int] = []
         self._pictures = pictures
         self._budget = budget
+        self._said = said
 
     def told(self) -> dict[str, list[int]]:
         """The notes for the row, each with the numbers of the pages that it is about."""
@@ -67,16 +73,29 @@ class Recognition:
         """The text of a page with what was recognised on it; `layer`: where text lies that pictures show."""
         if not text.strip():
             return self._page(page, number, seen)
-        mapping = judge(page, page.text())
+        mapping = judge(page, page.text(), self._said, seen.fonts)
         if mapping is not Mapping.WHOLE:
             instead = self._instead(page, number, seen, text, mapping)
             if instead is not text:
                 return instead
-        return self._with_regions(page, number, seen, text, layer) if seen.scenery.images else text
+        outlines = self._outlines(page, seen)
+        if not outlines and not seen.scenery.images:
+            return text
+        return self._with_regions(page, number, seen, text, layer, outlines)
+
+    def _outlines(self, page: Page, seen: Survey) -> list[Written]:
+        """The parts of a page in which letters may be drawn that are no text."""
+        scenery = seen.scenery
+        found = written(scenery.paths, [box for box in page.line_boxes() if box != page.box()]) if scenery.paths else []
+        for box in scenery.tiled:
+            with Drawing(page, seen, self._budget).of([box], 1) as picture:
+                if picture and picture.has_ink(box):
+                    found.append(Written(box, 0))
+        return found
 
     def _page(self, page: Page, number: int, seen: Survey) -> str:
         """A page without text: a picture, where it has one."""
-        if not seen.scenery.images:
+        if not seen.scenery.images and not self._outlines(page, seen):
             return ""
         text = self._pictures.page(_name(number), _whole(page, seen))
         if text is None:
@@ -98,8 +117,16 @@ class Recognition:
         self.unread.append(number)
         return ""
 
-    def _with_regions(self, page: Page, number: int, seen: Survey, text: str, layer: Sequence[Rectangle]) -> str:
-        regions = regions_of(seen.scenery, seen.page)
+    def _with_regions(
+        self,
+        page: Page,
+        number: int,
+        seen: Survey,
+        text: str,
+        layer: Sequence[Rectangle],
+        outlines: Sequence[Written],
+    ) -> str:
+        regions = regions_of(seen.scenery, seen.page, [one.box for one in outlines])
         if not regions:
             return text
         lines = page.line_boxes()
@@ -120,6 +147,8 @@ class Recognition:
             if recognised and _share_in(recognised, text) < _SAME:
                 found.append((line_before(page, region, lines), recognised))
         self._note(drawing, number, regions, text)
+        if number in [*self.unread, *self.beside] and sum(one.letters for one in outlines) >= _WRITING:
+            self.outlines.append(number)
         self.recognised += [number] if found else []
         return _inserted(text.split("\n"), found, len(lines)) if found else text
 

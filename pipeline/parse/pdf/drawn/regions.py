@@ -39,15 +39,23 @@ class Region:
     is_worth: bool
 
 
-def regions_of(scenery: Scenery, page: Rectangle) -> list[Region]:
-    """The regions of a page whose visible part is `page`, from its top; those without room for a word are left out."""
+def regions_of(scenery: Scenery, page: Rectangle, outlines: Sequence[Rectangle] = ()) -> list[Region]:
+    """The regions of a page whose visible part is `page`, from its top; those without room for a word are left out.
+
+    `outlines`: further areas in which letters are drawn, which count where no picture has them.
+    """
     seen = [(item, visible) for item, box in scenery.images if (visible := _visible(box, page))]
     cells = [scenery.cells(box) for _, box in seen]
     regions = [
         _region([one for one, of_one in zip(seen, cells, strict=True) if of_one & group], page)
         for group in _connected(cells)
     ]
-    return sorted((one for one in regions if one), key=lambda one: (-one.box[3], one.box[0]))
+    drawn = [
+        Region(box, _size(box) / _size(page), is_worth=True)
+        for outline in outlines
+        if (box := _visible(outline, page)) and not any(one and common(box, one.box) >= 1 / 2 for one in regions)
+    ]
+    return sorted((one for one in [*regions, *drawn] if one), key=lambda one: (-one.box[3], one.box[0]))
 
 
 def _visible(box: Rectangle, page: Rectangle) -> Rectangle | None:

@@ -11,18 +11,24 @@ from functools import lru_cache
 
 from pipeline.parse.look.colours import alike
 from pipeline.parse.pdf import objects as pdf
+from pipeline.parse.pdf.drawn.outlines import Drawn, drawn
 from pipeline.parse.pdf.geometry import Matrix, Rectangle, stretching, transformed
 
 _CELLS = 64  # along each side
 _LAST = _CELLS - 1
 _ROWS = [sum(1 << (_CELLS * row) for row in range(count)) for count in range(_CELLS + 1)]
 _THINNEST = 2.0  # points; what is thinner is a line, under which no text fits
+_RULE = 3.5  # points that pdfium takes a line for high that is ruled in one of them
 _GAP = 0.5  # points between two lines that may hide a text together
 _MOST = 4000  # areas that are told apart; further ones count as one
 _FEW = 64  # areas that are looked at one by one
 _TOUCH = 0.5  # points
 PAPER = (255, 255, 255)
 """The colour behind all that is painted."""
+
+TILED = (191, 191, 191)
+"""The colour that pdfium tells of a tiling pattern."""
+_SIGN = 20.0  # points across of a pattern that may have a word in it
 
 Colour = tuple[int, int, int]
 
@@ -59,6 +65,9 @@ class Scenery:
         self._line: Rectangle | None = None  # around the last lines that lie side by side
         self._rows = 0  # a bit for each row of cells that something touches
         self.images: list[tuple[int, Rectangle]] = []
+        self.paths: list[Drawn] = []  # that may be letters
+        self.rules: list[Rectangle] = []  # thin lines that do not stand upright
+        self.tiled: list[Rectangle] = []  # areas that may be filled with a pattern, which may be letters
 
     @property
     def last(self) -> int:
@@ -71,10 +80,14 @@ class Scenery:
 
     def add(self, item: int, kind: int, matrix: Matrix, texts: int) -> None:
         """Add an object that is no text, painted after so many texts."""
-        filled, drawn = pdf.area_and_line(item) if kind == pdf.PATH else (True, False)
-        if not filled and not drawn:
+        filled, ruled = pdf.area_and_line(item) if kind == pdf.PATH else (True, False)
+        if not filled and not ruled:
             return
         box = transformed(pdf.bounds_of(item), matrix)
+        if letters := drawn(item, kind, box, matrix):
+            self.paths.append(letters)
+        if box[3] - box[1] < _RULE and box[2] - box[0] > _RULE:
+            self.rules.append(box)
         if box[2] - box[0] < _THINNEST or box[3] - box[1] < _THINNEST:
             if joined := self._joined(box):
                 self._add(joined, None, texts)
@@ -82,6 +95,8 @@ class Scenery:
             if kind == pdf.IMAGE:
                 self.images.append((item, box))
             fill = pdf.fill_of(item) if kind == pdf.PATH else None
+            if fill and fill[:3] == TILED and box[2] - box[0] >= _SIGN and len(self.tiled) < _FEW:
+                self.tiled.append(box)
             self._add(box, fill[:3] if fill and fill[3] == 255 else None, texts)
         elif pdf.line_width_of(item) * stretching(matrix) >= _THINNEST:
             self._add(box, None, texts)

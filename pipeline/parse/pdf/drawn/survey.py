@@ -5,16 +5,16 @@ This looks at every object of every page, so it asks only for numbers. What they
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
 
 from pipeline.parse.look.appearance import SMALLEST
 from pipeline.parse.pdf import objects as pdf
 from pipeline.parse.pdf.drawn.painting import (
     Painting,
     State,
+    boxes_of,
     may_cross_border,
-    may_reach_beyond,
     painting,
+    reaches_beyond,
     states_of,
 )
 from pipeline.parse.pdf.drawn.scenery import PAPER, Scenery, near
@@ -31,6 +31,7 @@ from pipeline.parse.pdf.geometry import (
     within,
 )  # fmt: skip
 from pipeline.parse.pdf.layers import is_in_layer
+from pipeline.parse.pdf.text.arranged import Layout
 from pipeline.parse.pdf.text.fonts import may_be_blank
 
 _FILLED = 0
@@ -84,7 +85,15 @@ class Survey:
     groups: list[_Group] = field(default_factory=list)
     modes: list[int] = field(default_factory=list)  # the ways of painting them
     fonts: set[int] = field(default_factory=set)  # of the texts
+    lines: list[tuple[float, float, float]] = field(default_factory=list)  # where each begins, and its height
+    boxes: list[Rectangle] = field(default_factory=list)  # of the texts
+    strikes: Sequence[Rectangle] = ()  # parts of the page that annotations strike out
     covers: Sequence[Rectangle] = ()  # boxes of annotations, which are painted over all the rest
+
+    @property
+    def layout(self) -> Layout:
+        """The texts and lines of the page as they are painted."""
+        return Layout(self.texts, self.lines, self.boxes, self.scenery.rules, self.strikes)
 
 
 def survey(page: int, box: Rectangle, layers: bool, covers: Sequence[Rectangle] = ()) -> Survey:
@@ -139,9 +148,12 @@ class _Judge:
     def __init__(self, found: Survey, layers: bool) -> None:
         self._found = found
         self._layers = layers
-        self._states = states_of(found.texts)
+        self._states, places = states_of(found.texts)
         self._borders = pdf.count_borders(found.texts)
         self._kinds = {state: painting(state) for state in set(self._states)}
+        sizes = {state: of.upright for state, of in self._kinds.items()}
+        found.lines = [(x, y, sizes[state]) for (x, y), state in zip(places, self._states, strict=True)]
+        found.boxes = boxes_of(found.texts)
         found.fonts.update(of.font for of in self._kinds.values())
         self._blank = set(filter(may_be_blank, found.fonts))
         self._resembling = {
@@ -160,6 +172,18 @@ class _Judge:
         self._found.scenery.sort()
         for group, places in parts:
             self._judge_group(group, places)
+            if group.matrix is not None:
+                self._move(group.matrix, places)
+
+    def _move(self, matrix: tuple[float, float, float, float, float, float], places: range) -> None:
+        """Move what is told of the texts in a form to where they stand on the page."""
+        found, part = self._found, slice(places.start, places.stop)
+        a, b, c, d, e, f = matrix
+        if b == 0.0 == c and a > 0.0 < d:
+            found.lines[part] = [(a * x + e, d * y + f, d * height) for x, y, height in found.lines[part]]
+        else:
+            found.lines[part] = [(x, y, 0.0) for x, y, _ in found.lines[part]]
+        found.boxes[part] = [transformed(box, matrix) for box in found.boxes[part]]
 
     def _add_large(self, group: _Group, places: range) -> None:
         """Add letters that may hide those below them, as areas."""
@@ -219,7 +243,8 @@ class _Judge:
     def _beyond(self, group: _Group, places: Sequence[int]) -> set[int]:
         """The texts that may reach beyond the page."""
         page = _ANYWHERE if group.inside else before(self._found.page, group.matrix)
-        return set(compress(places, may_reach_beyond(self._texts(places), page)) if page else places)
+        boxes = self._found.boxes
+        return {place for place in places if not page or reaches_beyond(boxes[place], page)}
 
     def _crossing(self, group: _Group, places: Sequence[int]) -> set[int]:
         """The texts that may reach beyond their borders; most do not."""

@@ -8,7 +8,7 @@ nothing, outlines are compared.
 
 from collections.abc import Iterable
 from ctypes import addressof, c_float, c_int, c_void_p
-from itertools import product
+from itertools import chain, product
 
 from pipeline.parse.pdf.binding import raw
 from pipeline.parse.pdf.geometry import Rectangle
@@ -27,12 +27,16 @@ _SIZE = c_float(1000.0)
 _CLEARLY = 1.1  # times as wide or high
 _DEEPER = 80.0  # thousandths of the size
 _FEWEST = 24  # comparisons
+_STEPS = (0.25, 0.5, 0.75, 1.0)  # of a curve
+_PARTS = 6
+_HANDLES = 2  # of a curve, before its end
 _LIES = 0.2  # of them that must fail
 
 _get_width = fast(raw.FPDFFont_GetGlyphWidth, c_int)
 _get_path = fast(raw.FPDFFont_GetGlyphPath, c_void_p)
 _count = fast(raw.FPDFGlyphPath_CountGlyphSegments, c_int)
 _get_segment = fast(raw.FPDFGlyphPath_GetGlyphPathSegment, c_void_p)
+_get_type = fast(raw.FPDFPathSegment_GetType, c_int)
 _get_point = fast(raw.FPDFPathSegment_GetPoint, c_int)
 _point = (c_float * 2)()
 _X, _Y = argument(addressof(_point)), argument(addressof(_point) + 4)
@@ -73,6 +77,41 @@ def _contradicts(boxes: dict[str, Rectangle], font: int) -> bool:
     fails += [boxes[low][3] > _CLEARLY * boxes[high][3] for low, high in _pairs(_LOW, _HIGH, boxes)]
     fails += [boxes[flat][1] < boxes[deep][1] - _DEEPER for flat, deep in _pairs(_FLAT, _DEEP, boxes)]
     return len(fails) >= _FEWEST and sum(fails) >= _LIES * len(fails)
+
+
+def outline_of(font: int, character: str) -> tuple[tuple[tuple[float, float], ...], ...]:
+    """The closed lines around a letter, in thousandths of the font's size; curves as a few points."""
+    path = _get_path(argument(font), ord(character), _SIZE)
+    contours: list[list[tuple[float, float]]] = []
+    handles: list[tuple[float, float]] = []
+    for place in range(_count(argument(path)) if path else 0):
+        segment = _get_segment(argument(path), place)
+        kind, point = _get_type(argument(segment)), _at(segment)
+        if kind == raw.FPDF_SEGMENT_MOVETO or not contours:
+            contours.append([point])
+            handles.clear()
+        elif kind == raw.FPDF_SEGMENT_BEZIERTO and len(handles) < _HANDLES:
+            handles.append(point)
+        elif kind == raw.FPDF_SEGMENT_BEZIERTO:
+            contours[-1] += [_on_curve((contours[-1][-1], *handles, point), step) for step in _STEPS]
+            handles.clear()
+        else:
+            contours[-1].append(point)
+    return tuple(map(tuple, contours))
+
+
+def _on_curve(points: tuple[tuple[float, float], ...], step: float) -> tuple[float, float]:
+    shares = [(1 - step) ** 3, 3 * step * (1 - step) ** 2, 3 * step * step * (1 - step), step**3]
+    x, y = (sum(share * point[axis] for share, point in zip(shares, points, strict=True)) for axis in (0, 1))
+    return x, y
+
+
+def start_of(font: int, character: str) -> tuple[float, ...]:
+    """A mark of a letter's outline that hardly two have in common: the number of its parts, and where a few begin."""
+    path = _get_path(argument(font), ord(character), _SIZE)
+    count = max(0, _count(argument(path))) if path else -1
+    places = range(0, count, max(1, count // _PARTS))
+    return (count, *chain.from_iterable(_at(_get_segment(argument(path), place)) for place in places))
 
 
 def _pairs(some: str, others: str, boxes: dict[str, Rectangle]) -> Iterable[tuple[str, str]]:

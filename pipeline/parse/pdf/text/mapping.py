@@ -5,12 +5,14 @@ A PDF stores glyphs. Which characters they are, a font tells by a ToUnicode map,
 """
 
 import re
+from collections.abc import Collection
 from enum import Enum, auto
 from itertools import accumulate
 
 from pipeline.parse.encoding.legible import has_strange_letters, share_of_odd_words
 from pipeline.parse.pdf.text.hyphens import MARK
 from pipeline.parse.pdf.text.page import Page
+from pipeline.parse.pdf.text.said import Said
 from pipeline.text.language import language
 
 _BAD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ue000-\uf8ff\ufffd\U000f0000-\U0010ffff]")
@@ -32,8 +34,11 @@ class Mapping(Enum):
     LOST = auto()
 
 
-def judge(page: Page, text: str) -> Mapping:
-    """How far the text of a page, whose characters are loaded, can be believed. `text` is as the page gives it."""
+def judge(page: Page, text: str, said: Said, fonts: Collection[int]) -> Mapping:
+    """How far the text of a page, whose characters are loaded, can be believed. `text` is as the page gives it.
+
+    What its fonts say is believed; how it reads decides where they do not say.
+    """
     bad = {match.start() for match in _BAD.finditer(text)} | page.next_to_dropped(text)
     bad |= _unmapped(page, text) | _without_any(page, text)
     share = _share_of_damaged(text, bad) if bad else 0.0
@@ -41,9 +46,10 @@ def judge(page: Page, text: str) -> Mapping:
         return Mapping.LOST
     if len(text) < _LEAST or _has_common_words(text) or language(text) is not None:
         return Mapping.DAMAGED if share else Mapping.WHOLE
-    if share_of_odd_words(text) >= _ODD:
-        return Mapping.LOST
-    return Mapping.DOUBTFUL if has_strange_letters(text) else Mapping.DAMAGED if share else Mapping.WHOLE
+    odd = share_of_odd_words(text) >= _ODD
+    if (odd or has_strange_letters(text)) and not said.says(fonts):
+        return Mapping.LOST if odd else Mapping.DOUBTFUL
+    return Mapping.DAMAGED if share else Mapping.WHOLE
 
 
 def _has_common_words(text: str) -> bool:

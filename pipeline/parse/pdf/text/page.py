@@ -1,7 +1,7 @@
 """A page of a PDF by pdfium's handles: pypdfium2's own classes track each one, at the cost of a short page's text."""
 
 import ctypes
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from ctypes import addressof, c_double, c_int, c_uint, c_void_p
 from itertools import repeat, starmap
 from types import TracebackType
@@ -96,6 +96,23 @@ class Page:
         found = map(_get_object, repeat(argument(self.characters)), range(self.count_characters()))
         return [item or 0 for item in found]
 
+    def text_within(self, box: Rectangle) -> str:
+        """The text that stands in a part of the page."""
+        buffer, (left, bottom, right, top) = (ctypes.c_ushort * _ROOM)(), box
+        count = raw.FPDFText_GetBoundedText(
+            ctypes.cast(self.characters, raw.FPDF_TEXTPAGE), left, top, right, bottom, buffer, _ROOM
+        )
+        return bytes(buffer)[: 2 * max(0, count)].decode("utf-16-le", "replace").rstrip("\0")
+
+    def stretches(self, items: Sequence[int]) -> list[tuple[int, int]]:
+        """The places in the page's text from and to which each of these texts reaches; twice the same if nowhere."""
+        characters, found = argument(self.characters), dict[int, tuple[int, int]]()
+        for place, item in enumerate(self.text_objects()):
+            at = _text_place(characters, place) if item else -1
+            if at >= 0:
+                found[item] = (found[item][0], at + 1) if item in found else (at, at + 1)
+        return [found.get(item, (0, 0)) for item in items]
+
     def unmapped(self) -> list[int]:
         """The places of those characters for which their font does not say what they are."""
         characters, count = argument(self.characters), self.count_characters()
@@ -108,6 +125,11 @@ class Page:
         _get_box(argument(self.characters), place, *_sides_of_box)
         left, right, bottom, top = _box
         return left, bottom, right, top
+
+    def item_at(self, text_place: int) -> int:
+        """The text object in which the character at a place in the text stands; 0 for one that pdfium adds."""
+        characters = argument(self.characters)
+        return _get_object(characters, _place_of(characters, text_place)) or 0
 
     def box_at(self, text_place: int) -> Rectangle:
         """The box around the character at a place in the text, in points of the page."""

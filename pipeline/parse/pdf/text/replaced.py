@@ -1,27 +1,28 @@
 """ActualText: what a PDF says is to be read in the place of what it draws (ISO 32000-2, 14.9.4).
 
-It is for hyphens, ligatures and letters without meaning. What has nothing to do with letters that are drawn, and can be
-read, is no replacement but another text, which nobody sees.
+It is for hyphens, ligatures and letters without meaning. What has other letters or digits than those that are drawn,
+where these can be read, is no replacement but another text, which nobody sees.
 """
 
 import ctypes
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from functools import partial
 from typing import Any
 
-from pipeline.parse.pdf.binding import raw
+from pipeline.parse.pdf.binding import pointer, raw
 from pipeline.parse.pdf.objects import argument, fast, index
 from pipeline.parse.pdf.text.page import Page
+from pipeline.parse.pdf.text.said import folded, is_ligature
 
 _KEY = b"ActualText"
 _MARKS = 4  # marks around a text that are looked at, the outermost first; with more it is always read
-_FEW = 4  # letters of a replacement that may stand for a sign
-_ALIKE = 0.5  # of the letters
-_MORE = 8  # letters that are not drawn
+_MARKED = {b"\xfe\xff": "utf-16-be", b"\xff\xfe": "utf-16-le", b"\xef\xbb\xbf": "utf-8"}
+_NUMBER = re.compile(r"-?\d(?:[.,]*\d)*")
+_SIGN = 2  # letters by which a font may have a sign, such as a bullet
 _COMPARED = 400  # letters
 _MEANINGLESS = {"Cc", "Cn", "Co"}
 _count_marks = fast(raw.FPDFPageObj_CountMarks, ctypes.c_int)
@@ -32,24 +33,36 @@ _KEY_ARGUMENT = argument(ctypes.addressof(_key_buffer))
 
 
 @dataclass
-class _Replacement:
-    """A text that stands for `texts`, objects of a page in a row; `drawn` is what these themselves say."""
+class Replacement:
+    """A text that stands for `texts`, objects of a page in a row that are within one `mark`; `drawn` is what these
+    themselves say."""
 
-    value: str
+    stored: bytes
+    mark: int = 0
     texts: list[int] = field(default_factory=list)
     drawn: str = ""
 
     @property
+    def value(self) -> str:
+        """The text that is to be read."""
+        return _text(self.stored)
+
+    @property
     def is_other_text(self) -> bool:
         """Whether a replacement says something else than letters that can be read."""
-        said, drawn = _letters(self.value), _letters(self.drawn)
-        if said == drawn or not self.drawn or any(map(_is_meaningless, self.drawn)):
+        if not self.drawn or any(map(_is_meaningless, self.drawn)):
             return False
-        common = _common(said, drawn)
-        return 2 * common < _ALIKE * (len(said) + len(drawn)) or len(said) - common > max(_MORE, len(said) // 4)
+        said, drawn = _letters(self.value), _letters(self.drawn)
+        if _numbers(self.value) != _numbers(self.drawn):
+            return True
+        if not drawn:
+            return bool(said) and not is_ligature(said, self.value)
+        if not said:
+            return len(drawn) > _SIGN
+        return said != drawn and (said.isascii() or Counter(said) != Counter(drawn))
 
 
-def other_texts(page: Page, texts: Sequence[int], document: Any, *, remove: bool) -> list[str]:
+def other_texts(page: Page, texts: Sequence[int], document: Any, *, remove: bool) -> list[Replacement]:
     """The replacements on a page that are other texts; the page's text is loaded anew, without them if `remove`."""
     marks = map(_count_marks, map(argument, texts))
     found = _replacements([item for item, count in zip(texts, marks, strict=True) if _may_be_replaced(item, count)])
@@ -67,7 +80,7 @@ def other_texts(page: Page, texts: Sequence[int], document: Any, *, remove: bool
         if not (remove and one in others):
             _restore(document, one)
     page.load_text()
-    return [one.value for one in others]
+    return others
 
 
 def _may_be_replaced(text: int, count: int) -> bool:
@@ -78,14 +91,16 @@ def _may_be_replaced(text: int, count: int) -> bool:
     return any(_type_of(argument(_get_mark(handle, index(place))), _KEY_ARGUMENT) for place in range(count))
 
 
-def _replacements(texts: Sequence[int]) -> list[_Replacement]:
-    found: list[_Replacement] = []
+def _replacements(texts: Sequence[int]) -> list[Replacement]:
+    found: list[Replacement] = []
     for item in texts:
-        value = next(filter(None, map(_value, reversed(_marks(item)))), "")
-        if not found or found[-1].value != value:
-            found.append(_Replacement(value))
+        value, mark = next(
+            ((value, pointer(mark)) for mark in reversed(_marks(item)) if (value := _value(mark))), (b"", 0)
+        )
+        if not found or (found[-1].stored, found[-1].mark) != (value, mark):
+            found.append(Replacement(value, mark))
         found[-1].texts.append(item)
-    return [one for one in found if len(_letters(one.value)) >= _FEW]
+    return [one for one in found if one.stored]
 
 
 def _marks(item: int) -> list[Any]:
@@ -93,40 +108,43 @@ def _marks(item: int) -> list[Any]:
     return [raw.FPDFPageObj_GetMark(text, place) for place in range(raw.FPDFPageObj_CountMarks(text))]
 
 
-def _value(mark: Any) -> str:
+def _value(mark: Any) -> bytes:
+    """The ActualText of a mark as it is stored; b"" where it has none."""
     size = ctypes.c_ulong()
-    read = partial(raw.FPDFPageObjMark_GetParamStringValue, mark, _KEY)
-    if not read(None, 0, size) or size.value <= 2:
-        return ""
-    buffer = (ctypes.c_ushort * (size.value // 2))()
-    read(buffer, size.value, size)
-    return bytes(buffer)[: size.value - 2].decode("utf-16-le", "replace")
+    read = partial(raw.FPDFPageObjMark_GetParamBlobValue, mark, _KEY)
+    if not read(None, 0, size) or not size.value:
+        return b""
+    buffer = (ctypes.c_ubyte * size.value)()
+    return bytes(buffer) if read(buffer, size.value, size) else b""
 
 
-def _remove(one: _Replacement) -> None:
+def _text(value: bytes) -> str:
+    """A text string (ISO 32000-2, 7.9.2.2)."""
+    codec = next((codec for mark, codec in _MARKED.items() if value.startswith(mark)), "latin-1")
+    return value.decode(codec, "replace").removeprefix("\ufeff")
+
+
+def _remove(one: Replacement) -> None:
     for item in one.texts:
         for mark in _marks(item):
             raw.FPDFPageObjMark_RemoveParam(ctypes.cast(item, raw.FPDF_PAGEOBJECT), mark, _KEY)
 
 
-def _restore(document: Any, one: _Replacement) -> None:
-    data = one.value.encode("utf-16")
-    value = (ctypes.c_ubyte * len(data)).from_buffer_copy(data)
+def _restore(document: Any, one: Replacement) -> None:
+    value = (ctypes.c_ubyte * len(one.stored)).from_buffer_copy(one.stored)
     for item in one.texts:
         text = ctypes.cast(item, raw.FPDF_PAGEOBJECT)
-        raw.FPDFPageObjMark_SetBlobParam(document, text, _marks(item)[-1], _KEY, value, len(value))
+        raw.FPDFPageObjMark_SetBlobParam(document, text, _marks(item)[-1], _KEY, value, len(one.stored))
 
 
-def _common(said: str, drawn: str) -> int:
-    """How many letters two texts share, in their order; in any order beyond ASCII, where it may be that of writing."""
-    if said.isascii():
-        return sum(block.size for block in SequenceMatcher(None, said, drawn, autojunk=False).get_matching_blocks())
-    return (Counter(said) & Counter(drawn)).total()
+def _numbers(text: str) -> list[str]:
+    """The numbers of a text with what is between their digits, and its signs of currencies."""
+    text = "".join(unicodedata.normalize("NFKC", text).replace("\u2212", "-").split())
+    return _NUMBER.findall(text) + [one for one in text if one == "%" or unicodedata.category(one) == "Sc"]
 
 
 def _letters(text: str) -> str:
-    text = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(one for one in text if one.isalnum())[:_COMPARED]
+    return folded(text)[:_COMPARED]
 
 
 def _is_meaningless(one: str) -> bool:

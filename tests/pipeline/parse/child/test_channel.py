@@ -8,7 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from pipeline.parse import Limits
+from pipeline.parse.child import life
 from pipeline.parse.child.channel import BadMessageError, Channel, ChannelClosedError, ChannelTimeoutError
+from pipeline.parse.child.process import ChildProcess, Forked
 
 
 @pytest.fixture
@@ -95,3 +98,28 @@ def test_nobody_there_is_closed(ends: tuple[Channel, socket.socket]) -> None:
     assert not channel.is_quiet()
     with pytest.raises(ChannelClosedError):
         channel.send({"x": "y" * 10_000_000})
+
+
+def test_a_child_tells_how_far_it_is_before_it_answers(
+    ends: tuple[Channel, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Now and then; what is no such message, or no such number, is refused."""
+    monkeypatch.setattr(life, "_EVERY_SECONDS", 0.0)
+    channel, sock = ends
+    far, child = life._Far(Channel(sock)), ChildProcess(None, channel, Forked(0, 0), {})  # type: ignore[arg-type]
+    told: list[tuple[int, int]] = []
+    for page in (1, 2, 3):
+        far(page, 3)
+    Channel(sock).send({"failure": "empty"})
+    asked = child.ask([], {}, Limits(), lambda done, of: told.append((done, of)))
+    assert (asked, told) == ({"failure": "empty"}, [(1, 3), (2, 3), (3, 3)])
+    monkeypatch.setattr(life, "_EVERY_SECONDS", 3600.0)
+    far(1, 3)
+    Channel(sock).receive()  # the first request
+    Channel(sock).send({"failure": "empty"})
+    child.ask([], {}, Limits(), lambda done, of: told.append((done, of)))
+    assert len(told) == 3
+    for bad in ([1], [2, 1], [-1, 3], [1, 10**9], ["1", 3], [True, 3], [1.0, 3], {}):
+        Channel(sock).send({"far": bad})
+        with pytest.raises(BadMessageError):
+            child.ask([], {}, Limits())

@@ -260,3 +260,7 @@ def test_utf_16_that_breaks_off_is_utf_16() -> None:
 def test_a_text_of_other_encodings_is_no_broken_utf_8() -> None:
     for encoding, text in (("cp866", "рад сад\nдоговор аренды\nрад\n"), ("cp1252", "Größe für Müller\nPâté\n")):
         assert decode(text.encode(encoding)).text == text
+
+
+def test_half_a_japanese_character_at_the_end_breaks_nothing() -> None:
+    assert decode(b'{"a": \xd11\xf0 2, {"b": "c"}]": null}\xd8').text.endswith("null}и")

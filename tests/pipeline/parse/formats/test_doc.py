@@ -85,8 +85,31 @@ def test_deleted_and_hidden_text(parse, parse_members) -> None:
 
 
 def test_a_symbol_stands_for_its_character(parse) -> None:
-    symbol = struct.pack("<HHH", 0x6A09, 0, 0xF061)
-    assert parse(word({"body": "angle (\r"}, runs={(6, 7): symbol})).text == "angle a"
+    symbol = struct.pack("<HHH", 0x6A09, 1, 0xF061)
+    parts = {15: fonts(("Arial", 0), ("Symbol", 2))}
+    assert parse(word({"body": "angle (\r"}, runs={(6, 7): symbol}, parts=parts)).text == "angle \u03b1"
+    unknown = parse(word({"body": "angle (\r"}, runs={(6, 7): symbol}))
+    assert unknown.text == "angle \ufffd"
+    assert unknown.notes == ("signs of symbol fonts that are in no table, written as U+FFFD: 1",)
+
+
+def fonts(*names: tuple[str, int]) -> bytes:
+    """A table of fonts (SttbfFfn): names and character sets."""
+    entries = [bytes(3) + bytes([charset]) + bytes(35) + name.encode("utf-16-le") + b"\0\0" for name, charset in names]
+    return struct.pack("<HH", len(entries), 0) + b"".join(bytes([len(one)]) + one for one in entries)
+
+
+def test_runs_that_are_raised_struck_out_or_in_a_font_of_signs(parse) -> None:
+    body = "EUR 1,0001 rent 900 950 dose 5 mg, 109\r"
+    runs = {
+        (9, 10): struct.pack("<HB", 0x2A48, 1),
+        (16, 19): struct.pack("<HB", 0x0837, 1),
+        (31, 32): struct.pack("<HH", 0x4A4F, 1),
+        (37, 38): struct.pack("<HhHH", 0x4845, 6, 0x4A43, 16),
+    }
+    parsed = parse(word({"body": body}, runs=runs, parts={15: fonts(("Arial", 0), ("Symbol", 2))}))
+    assert parsed.text == "EUR 1,000^1 rent ~~900~~ 950 dose 5 µg, 10^9"
+    assert parsed.notes == ("struck-out text, marked ~~ ~~: 3 characters",)
 
 
 def test_notes_comments_headers_and_boxes(parse) -> None:
@@ -157,3 +180,29 @@ def test_counts_that_lie_are_noted(parse) -> None:
     parsed = parse(bytes(data))
     assert parsed.text == "x" * 100
     assert parsed.notes == ("characters that it should have and has not: 4899",)
+
+
+def form(kind: int, result: int, usual: int, *entries: str) -> bytes:
+    """A form field in the stream Data (NilPICFAndBinData with FFData)."""
+    data = b"\xff\xff\xff\xff" + struct.pack("<HHH", kind | result << 2, 0, 0) + b"\0\0\0\0"
+    data += struct.pack("<H", usual) + b"\0\0\0\0" * 5
+    if entries:
+        data += struct.pack("<HHH", 0xFFFF, len(entries), 0)
+        data += b"".join(struct.pack("<H", len(one)) + one.encode("utf-16-le") for one in entries)
+    return struct.pack("<IH", 68 + len(data), 68) + bytes(62) + data
+
+
+def test_form_fields_and_signs_that_a_code_draws(parse) -> None:
+    body = (
+        "Kind: \x13 FORMDROPDOWN \x01\x14\x15, \x13 FORMCHECKBOX \x01\x15 yes, "
+        '5 \x13 SYMBOL 109 \\f "Symbol" \x15g, \x13 =1000*2 \x149000\x15\r'
+    )
+    first, second = form(2, 1, 0, "Employment", "Lease"), form(1, 25, 1)
+    places = [at for at, one in enumerate(body) if one == "\x01"]
+    runs = {
+        (place, place + 1): struct.pack("<HIHB", 0x6A03, data, 0x0806, 1)
+        for place, data in zip(places, (0, len(first)), strict=True)
+    }
+    parsed = parse(word({"body": body}, runs=runs, others={"Data": first + second}))
+    assert parsed.text == "Kind: Lease, [x] yes, 5 \u00b5g, 9000"
+    assert parsed.unsure == ('a formula comes to 2000, and "9000" is stored as its result',)

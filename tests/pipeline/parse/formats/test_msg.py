@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.errors import Failure
 from tests.pipeline.parse.compound import Tree, compound
+from tests.pipeline.parse.formats.test_eml import envelope
 from tests.pipeline.parse.legacy import item
 
 SENT = datetime.datetime(2026, 11, 20, 9, 30, tzinfo=datetime.UTC)
@@ -24,7 +25,7 @@ def attached(name: str, data: bytes, mime: str = "") -> Tree:
 
 def test_a_mail_is_laid_out_as_an_eml_is(parse) -> None:
     tree = item(
-        {**PEOPLE, 0x1000: "Dear Bob,\r\nyes.\r\n", 0x1013: b"<p>no</p>"},
+        {**PEOPLE, 0x1000: "Dear Bob,\r\nyes.\r\n", 0x1013: b"<title>no</title><p>Dear <b>Bob</b>,<br>yes.</p>"},
         {0x0039: (0x40, TICKS)},
         **{
             "__recip_version1.0_#00000000": recipient("Bob", "bob@example.org", 1),
@@ -38,6 +39,33 @@ def test_a_mail_is_laid_out_as_an_eml_is(parse) -> None:
         "From: Ann <ann@example.org>\nTo: Bob <bob@example.org>, cy@example.org\nCc: Dan\n"
         "Date: Fri, 20 Nov 2026 09:30:00 +0000\nSubject: Hello\n\nDear Bob,\nyes."
     )
+
+
+EUC_TW = b"".join(b"\x8e\xa2" + bytes((0xA1 + i % 90, 0xFE - i % 87)) + b"\xc4\xd9" for i in range(100))  # no table
+RICH = b"{\\rtf1\\ansi Pay 9 EUR\\par}"
+
+
+def rtf(data: bytes = RICH) -> bytes:
+    return struct.pack("<II4sI", len(data) + 12, len(data), b"MELA", 0) + data
+
+
+@pytest.mark.parametrize(
+    ("bodies", "native", "text", "unsure"),
+    [
+        ({0x1013: b"<p>Pay 5 EUR</p>", 0x1009: rtf()}, 0, "Pay 5 EUR", "its HTML: 7"),
+        ({0x1009: rtf()}, 0, "Pay 9 EUR", "its RTF: 7"),
+        ({0x1009: rtf()}, 2, "Pay 9 EUR", "its RTF: 7"),
+        ({0x1009: rtf()}, 1, "Pay 7 EUR", ""),  # the message says that the plain text was written
+        ({0x1013: b"<p>Pay <b>7</b> EUR</p>"}, 3, "Pay 7 EUR", ""),
+        ({0x1013: b"<img src=x>"}, 3, "Pay 7 EUR", "its HTML, which Outlook shows, shows no text"),
+        ({0x1013: EUC_TW}, 0, "Pay 7 EUR", "its HTML, which Outlook shows, cannot be read"),
+        ({0x1009: b"damaged"}, 0, "Pay 7 EUR", "its RTF, which Outlook shows, cannot be read"),
+    ],
+)
+def test_the_body_that_outlook_shows_is_read(parse, bodies, native: int, text: str, unsure: str) -> None:
+    parsed = parse(compound(item({0x1000: "Pay 7 EUR", **bodies}, {0x1016: (3, native)} if native else {})))
+    assert parsed.text == text
+    assert [unsure in why for why in parsed.unsure] == ([True] if unsure else [])
 
 
 def test_html_is_read_in_its_encoding(parse) -> None:
@@ -125,6 +153,27 @@ def test_what_is_signed_can_be_read_and_what_is_locked_cannot(fail, parse_member
         smime("IPM.Note.SMIME.MultipartSigned", "multipart/signed"),
     ):
         assert parse_members(data)[1] == {"smime.p7m": b"x"}
+
+
+def test_an_envelope_that_does_not_say_so_is_signed_all_the_same(parse_members) -> None:
+    data = envelope(b"Content-Type: text/plain\n\nHello\n")
+    part = attached("smime.p7m", data, "application/pkcs7-mime")
+    tree = item({0x001A: "IPM.Note.SMIME", 0x0037: "S"}, **{"__attach_version1.0_#00000000": part})
+    assert parse_members(compound(tree))[1] == {"smime.p7m": data}
+
+
+def test_a_cipher_in_the_text_is_left_out_and_told(parse, fail) -> None:
+    cipher = "-----BEGIN PGP MESSAGE-----\r\n\r\nhQEMA+/x\r\n-----END PGP MESSAGE-----\r\n"
+    parsed = parse(compound(item({0x1000: f"Hi Bo,\r\n{cipher}"})))
+    assert parsed.text == "Hi Bo,"
+    assert parsed.unsure == ("an encrypted message (OpenPGP) in it was left out",)
+    assert fail(compound(item({0x1000: cipher}))).failure is Failure.ENCRYPTED
+
+
+def test_a_uuencoded_file_in_the_text_is_a_document(parse_members) -> None:
+    text = "see\r\nbegin 644 k.txt\r\n%:&5L;&\\\r\n`\r\nend\r\n"
+    parsed, members = parse_members(compound(item({0x1000: text})))
+    assert (parsed.text, members) == ("see", {"k.txt": b"hello"})
 
 
 def test_an_appointment_has_its_own_fields(parse) -> None:

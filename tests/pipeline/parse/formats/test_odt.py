@@ -5,7 +5,7 @@ import pytest
 from pipeline.document import Hidden
 from pipeline.errors import Failure
 from pipeline.parse.options import Options
-from tests.pipeline.parse.odf import content, flat, opendocument
+from tests.pipeline.parse.odf import NAMES, content, flat, opendocument
 
 HIDDEN = '<style:style style:name="{0}" style:family="{1}"><style:text-properties text:display="none"/></style:style>'
 NUMBERS = (
@@ -74,7 +74,7 @@ def test_white_space_and_fields(parse) -> None:
     body += p("<text:ruby><text:ruby-base>漢字</text:ruby-base><text:ruby-text>かんじ</text:ruby-text></text:ruby>")
     body += p('a<text:bookmark text:name="x"/>b<text:s text:c="999999999"/>c')
     parsed = parse(text(body))
-    assert parsed.text.startswith("one two three  four\tfive\nsix\npage 7 of 9\n漢字\nab ")
+    assert parsed.text.startswith("one two three  four\tfive\nsix\npage 7 of 9\n漢字(かんじ)\nab ")
     assert len(parsed.text) < 200
 
 
@@ -260,3 +260,71 @@ def test_damage_is_named(fail) -> None:
     )
     assert "content.xml" in fail(text("", **{"content.xml": "<office:document-content"})).reason
     assert fail(text("")[:200], "x.odt").failure is Failure.CORRUPT
+
+
+def test_runs_that_are_raised_struck_out_or_in_a_font_of_signs(parse) -> None:
+    def style(name: str, said: str) -> str:
+        return f'<style:style style:name="{name}" style:family="text"><style:text-properties {said}/></style:style>'
+
+    def span(name: str, text: str) -> str:
+        return f'<text:span text:style-name="{name}">{text}</text:span>'
+
+    automatic = "".join((
+        style("Up", 'style:text-position="super 58%"'),
+        style("Down", 'style:text-position="-33% 58%"'),
+        style("Level", 'style:text-position="0% 100%"'),
+        style("Gone", 'style:text-line-through-style="solid"'),
+        style("Kept", 'style:text-line-through-style="none" style:text-line-through-type="none"'),
+        style("Signs", 'style:font-name="Symbol"'),
+        style("Ticks", "fo:font-family=\"'Wingdings'\" style:font-charset=\"x-symbol\""),
+    ))  # fmt: skip
+    body = (
+        "EUR 1,240" + span("Up", "50") + " 10" + span("Down", "2") + " 1" + span("Level", "0") + " rent "
+        + span("Gone", "900 ") + span("Kept", "950") + " " + span("Signs", "5 m") + "g " + span("Ticks", "\uf0fe")
+    )  # fmt: skip
+    parsed = parse(text(p(body), automatic=automatic))
+    assert parsed.text == "EUR 1,240^50 10_2 10 rent ~~900~~ 950 5 \u00b5g [x]"
+    assert parsed.notes == ("struck-out text, marked ~~ ~~: 3 characters",)
+
+
+def test_a_bullet_that_says_yes(parse) -> None:
+    bullet = (
+        '<text:list-style style:name="T"><text:list-level-style-bullet text:level="1" text:bullet-char="\uf0fe">'
+        '<style:text-properties fo:font-family="Wingdings"/></text:list-level-style-bullet></text:list-style>'
+    )
+    assert parse(text(numbered(item(p("agreed")), style="T"), automatic=bullet)).text == "[x] agreed"
+
+
+A_OR_B = 'text:string-value-if-true="a" text:string-value-if-false="b"'
+
+
+@pytest.mark.parametrize(
+    ("field", "is_sure"),
+    [
+        ('<text:user-field-get text:name="rent">1,000.00</text:user-field-get>', True),
+        ('<text:user-field-get text:name="rent">9,000.00</text:user-field-get>', False),
+        ('<text:user-field-get text:name="party">Nordwind</text:user-field-get>', True),
+        ('<text:user-field-get text:name="party">Suedwind</text:user-field-get>', False),
+        ('<text:expression office:value-type="float" office:value="7">7</text:expression>', True),
+        ('<text:expression office:value-type="float" office:value="7">8</text:expression>', False),
+        ('<text:variable-set office:value-type="percentage" office:value="0.19">19 %</text:variable-set>', True),
+        ("<text:title>Lease</text:title>", True),
+        ("<text:page-number>7</text:page-number>", True),
+        ("<text:page-number>9000</text:page-number>", False),
+        ('<text:date text:date-value="2026-05-03">3 May 2026</text:date>', True),
+        ("<text:date>terminated</text:date>", False),
+        ("<text:title>Sale</text:title>", False),
+        ('<text:title text:fixed="true">Sale</text:title>', True),
+        (f"<text:conditional-text {A_OR_B}>b</text:conditional-text>", True),
+        (f"<text:conditional-text {A_OR_B}>c</text:conditional-text>", False),
+    ],
+)
+def test_fields_that_programs_fill_in_anew(parse, field: str, is_sure: bool) -> None:
+    declared = (
+        '<text:user-field-decls><text:user-field-decl text:name="rent" office:value-type="float" office:value="1000"/>'
+        '<text:user-field-decl text:name="party" office:value-type="string" office:string-value="Nordwind"/>'
+        "</text:user-field-decls>"
+    )
+    meta = f"<office:document-meta {NAMES}><office:meta><dc:title>Lease</dc:title></office:meta></office:document-meta>"
+    parsed = parse(opendocument("text", declared + p(field), **{"meta.xml": meta}))
+    assert (not parsed.unsure) == is_sure

@@ -160,3 +160,14 @@ def test_embedded_documents(parse_members) -> None:
     found = members["embedded document.xls"]
     assert isinstance(found, bytes)
     assert parse_members(found)[0].text == "One\n\ninside"
+
+
+def test_runs_that_are_raised_or_in_a_font_of_signs(parse) -> None:
+    text = "EUR 1,0001 dose 5 mg\rend"
+    looks = struct.pack("<IHI", len(text) + 1, 0, 0)
+    looks += struct.pack("<II", 9, 0) + struct.pack("<IIHh", 1, 0xA0000, 12, 30) + struct.pack("<II", 8, 0)
+    looks += struct.pack("<IIH", 1, 0x10000, 1) + struct.pack("<II", 6, 0)
+    font = atom(0x0FB7, "Symbol".encode("utf-16-le").ljust(64, b"\0") + b"\2\0\0\0", 1)
+    more = record(0x03F2, record(0x07D5, font))
+    data = presentation([(slide(shape(text_atoms(text, signs=atom(0x0FA1, looks)))), b"")], more=more)
+    assert parse(data).text == "EUR 1,000^1 dose 5 \u00b5g\nend"

@@ -236,3 +236,69 @@ def test_embedded_files_are_documents(parse_members, office, rels) -> None:
 def data_of(package: bytes, part: str) -> bytes:
     with zipfile.ZipFile(io.BytesIO(package)) as archive:
         return archive.read(part)
+
+
+def test_runs_that_are_raised_struck_out_or_in_a_font_of_signs(parse, office, rels) -> None:
+    def r(text: str, attributes: str = "", inside: str = "") -> str:
+        return f"<a:r><a:rPr {attributes}>{inside}</a:rPr><a:t>{text}</a:t></a:r>"
+
+    tick = "<a:pPr><a:buFont typeface='Wingdings'/><a:buChar char='\u00fe'/></a:pPr>"
+    dot = "<a:pPr><a:buFont typeface='Arial'/><a:buChar char='\u2022'/></a:pPr>"
+    body = (
+        "<a:p>" + r("10") + r("6", "baseline='30000'") + r(" EUR 5") + r("2", "baseline='-25000'")
+        + r(" 7") + r("8", "baseline='0'") + r(", ") + r("900", "strike='sngStrike'") + r(" 950") + "</a:p>"
+        + "<a:p>" + r("5 \uf06dg m", inside="<a:sym typeface='Symbol'/>")
+        + r(" m", inside="<a:latin typeface='Symbol' charset='2'/>")
+        + r(" a", inside="<a:latin typeface='Odd' charset='2'/>") + "</a:p>"
+        + f"<a:p>{tick}{r('agreed')}</a:p><a:p>{dot}{r('a point')}</a:p>"
+    )  # fmt: skip
+    slide = f"<p:sld {P} {A}><p:cSld><p:spTree><p:sp><p:txBody>{body}</p:txBody></p:sp></p:spTree></p:cSld></p:sld>"
+    parts = {"ppt/presentation.xml": MAIN, "ppt/_rels/presentation.xml.rels": rels(("slide", "slides/slide1.xml"))}
+    parsed = parse(office("pptx", parts | {"ppt/slides/slide1.xml": slide}))
+    assert parsed.text.split("\n") == [
+        "10^6 EUR 5_2 78, ~~900~~ 950", "5 \u00b5g m \u00b5 \ufffd", "[x] agreed", "a point",
+    ]  # fmt: skip
+    assert "struck-out text, marked ~~ ~~: 3 characters" in parsed.notes
+
+
+def test_fields_of_slides_are_what_is_shown(parse, office, rels) -> None:
+    def parsed(kind: str, text: str):
+        body = f"<a:p><a:r><a:t>no. </a:t></a:r><a:fld type='{kind}'><a:t>{text}</a:t></a:fld></a:p>"
+        slide = f"<p:sld {P} {A}><p:cSld><p:spTree><p:sp><p:txBody>{body}</p:txBody></p:sp></p:spTree></p:cSld></p:sld>"
+        parts = {"ppt/presentation.xml": MAIN, "ppt/_rels/presentation.xml.rels": rels(("slide", "slides/slide1.xml"))}
+        return parse(office("pptx", parts | {"ppt/slides/slide1.xml": slide}))
+
+    assert parsed("slidenum", "9000").text == "no. 1"
+    assert parsed("datetime1", "3/5/2026").unsure == ()
+    assert parsed("datetime1", "9000").unsure == (
+        'a date that is always filled in anew has "9000" stored in its place',
+    )
+
+
+def test_a_diagram_whose_drawing_says_something_else(parse, office, rels) -> None:
+    dgm = 'xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"'
+    dsp = 'xmlns:dsp="http://schemas.microsoft.com/office/drawing/2008/diagram"'
+    graphic = f"<a:graphic><a:graphicData><dgm:relIds {dgm} r:dm='rId1'/></a:graphicData></a:graphic>"
+    slide = (
+        f"<p:sld {P} {A} {R}><p:cSld><p:spTree><p:graphicFrame>{graphic}</p:graphicFrame></p:spTree></p:cSld></p:sld>"
+    )
+    words = "<a:p><a:r><a:t>{}</a:t></a:r></a:p>"
+
+    def parsed(drawn: str):
+        data = (
+            f"<dgm:dataModel {dgm} {A}><dgm:t>{words.format('pay 1,000')}</dgm:t>"
+            f"<dsp:dataModelExt {dsp} relId='rId2'/></dgm:dataModel>"
+        )
+        return parse(office("pptx", {
+            "ppt/presentation.xml": MAIN,
+            "ppt/_rels/presentation.xml.rels": rels(("slide", "slides/slide1.xml")),
+            "ppt/slides/slide1.xml": slide,
+            "ppt/slides/_rels/slide1.xml.rels": rels(
+                ("diagramData", "../diagrams/data1.xml"), ("diagramDrawing", "../diagrams/drawing1.xml")
+            ),
+            "ppt/diagrams/data1.xml": data,
+            "ppt/diagrams/drawing1.xml": f"<dsp:drawing {dsp} {A}><dsp:t>{words.format(drawn)}</dsp:t></dsp:drawing>",
+        }))  # fmt: skip
+
+    assert (parsed("pay 1,000").text, parsed("pay 1,000").unsure) == ("pay 1,000", ())
+    assert parsed("pay 9,000").unsure == ("a diagram is drawn with words that its data do not have: 9,000",)

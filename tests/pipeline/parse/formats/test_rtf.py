@@ -21,7 +21,7 @@ def test_paragraphs_and_characters(parse) -> None:
 
 def test_unicode_and_its_substitutes(parse) -> None:
     body = r"\uc1\u8364?\u-4051? \uc2\u228\'c3\'a4x {\uc0\u246}y\u55357\u56832zz \upr{no}{\*\ud{yes}}"
-    assert parse(rtf(body)).text == "\u20ac\uf02d äx öy\U0001f600 yes"
+    assert parse(rtf(body)).text == "\u20ac\ufffd äx öy\U0001f600 yes"
 
 
 @pytest.mark.parametrize(
@@ -99,3 +99,37 @@ def test_it_ends_with_its_last_brace_or_says_that_it_does_not(parse, fail) -> No
 def test_deep_groups_and_long_numbers(parse) -> None:
     assert parse(rtf("{" * 20_000 + "deep" + "}" * 20_000)).text == "deep"
     assert parse(rtf(r"a\bin99999999999 b\u99999999 c\f-1 d")).text.startswith("a")
+
+
+def test_raised_lowered_and_struck_out_text(parse) -> None:
+    body = (
+        r"EUR 1,240{\super 50}, 10{\up6 9}, 5{\sub 2}, rent {\strike 90}{\striked1 0} 950, 1{\super 2\nosupersub 3}"
+        r" 10{\up1 1} 5{\super\u55357\u56832 }"
+    )
+    parsed = parse(rtf(body))
+    assert parsed.text == "EUR 1,240^50, 10^9, 5_2, rent ~~900~~ 950, 1^2^3 101 5\U0001f600"
+    assert parsed.notes == ("struck-out text, marked ~~ ~~: 3 characters",)
+
+
+def test_fonts_of_signs(parse) -> None:
+    fonts = r"{\fonttbl{\f0 Arial;}{\f3\froman\fcharset2{\*\panose 05}Symbol;}"
+    fonts += r"{\f4\fcharset2 Wingdings;}{\f5\fcharset2 Odd;}{\f6 Symbol;}}"
+    body = r"5 {\f3 m}g {\f3\'b3} 1 {\f3\u-3987 m}l {\f4\'fe} yes{\f5 ab} {\loch\af3\f0 m}{\f6 m}"
+    parsed = parse(rtf(body, r"\ansi\ansicpg1252\deff0" + fonts))
+    assert parsed.text == "5 \u00b5g \u2265 1 \u00b5l [x] yes\ufffd\ufffd m\u00b5"
+    assert parsed.notes == ("signs of symbol fonts that are in no table, written as U+FFFD: 2",)
+
+
+def test_form_fields(parse) -> None:
+    entries = r"{\*\ffl Employment}{\*\ffl Lease}"
+    body = (
+        r"Kind: {\field{\*\fldinst FORMDROPDOWN {\*\formfield{\fftype2\ffres1{\*\ffname D}" + entries + r"}}}"
+        r"{\fldrslt Employment}}, "
+        r"{\field{\*\fldinst FORMCHECKBOX {\*\formfield{\fftype1\ffres25\ffdefres1}}}{\fldrslt}} yes, "
+        r"{\field{\*\fldinst FORMTEXT {\*\formfield{\fftype0{\*\ffdeftext no}}}}{\fldrslt typed}}, "
+        r'5 {\field{\*\fldinst SYMBOL 109 \\f "Symbol" \\s 12}{\fldrslt\f0\fs24}}g'
+    )
+    assert parse(rtf(body)).text == "Kind: Lease, [x] yes, typed, 5 \u00b5g"
+    assert parse(rtf(r"{\field{\*\fldinst =1000*2}{\fldrslt 9000}}")).unsure == (
+        'a formula comes to 2000, and "9000" is stored as its result',
+    )

@@ -100,9 +100,25 @@ def test_a_name_that_leads_away_is_refused(parse_members) -> None:
 
 
 def test_what_no_person_put_there_is_counted(parse_members) -> None:
-    files = {"__MACOSX/._a.txt": b"1", ".DS_Store": b"2", "photos/Thumbs.db": b"3", "a.txt": b"text"}
-    parsed, found = parse_members(archive(files))
-    assert (found, parsed.notes) == ({"a.txt": b"text"}, ("files left by file systems, not read: 3",))
+    left = ["__MACOSX/._a.txt", "photos/Thumbs.db", "THUMBS.DB", "a.pdf:Zone.Identifier", "share/#recycle/old.txt"]
+    left += ["$RECYCLE.BIN\\S-1-5\\$R1.txt", "b.txt~", "c.pdf.crdownload", "@eaDir/d.txt"]
+    parsed, found = parse_members(archive({**dict.fromkeys(left, b"no"), "a.txt": b"text"}))
+    patterns = [
+        "__MACOSX/",
+        "Thumbs.db",
+        "*Zone.Identifier",
+        "#recycle/",
+        "$RECYCLE.BIN/",
+        "*~",
+        "*.crdownload",
+        "@eaDir/",
+    ]
+    counts = {pattern: 1 + (pattern == "Thumbs.db") for pattern in patterns}
+    notes = [
+        f"files with a name that only systems and programs give ({pattern}), not read: {count}"
+        for pattern, count in counts.items()
+    ]
+    assert (found, parsed.notes) == ({"a.txt": b"text"}, tuple(notes))
 
 
 def test_links_are_not_followed(parse_members) -> None:

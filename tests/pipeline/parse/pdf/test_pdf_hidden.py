@@ -356,7 +356,8 @@ PANGRAM = b"the quick brown fox jumps over a lazy dog"
 def test_fonts_that_draw_other_letters_than_they_say(parse, objects: tuple[bytes, ...], honest: bool) -> None:
     parsed = parse(Added(say(PANGRAM, font=b"/O 12 Tf"), fonts=b"/O 6 0 R", objects=objects).pdf())
     assert (PANGRAM.decode() in parsed.text) is honest
-    assert parsed.unsure == (() if honest else (DOUBT.format("fonts draw other letters than are read on page 1"),))
+    assert ("fonts draw other letters or digits than are read on page 1" in parsed.unsure) is not honest
+    assert bool(parsed.unsure) is not honest
 
 
 def one_sign(text: str, before: bytes = b"") -> bytes:
@@ -368,7 +369,7 @@ def one_sign(text: str, before: bytes = b"") -> bytes:
 def test_letters_on_one_spot_are_for_a_person(parse) -> None:
     heap = b"BT /F 12 Tf 72 400 Td " + b" ".join(b"(%c) Tj 0 0 Td" % one for one in SECRET.encode()) + b" ET"
     for data in (one_sign(SECRET), Added(heap).pdf()):
-        assert parse(data).unsure == (DOUBT.format("letters stand on one spot on page 1"),)
+        assert DOUBT.format("letters stand on one spot on page 1") in parse(data).unsure
     for data in (one_sign("ffi"), one_sign("\u0635\u0644\u0649 \u0627\u0644\u0644\u0647 \u0639\u0644\u064a\u0647")):
         assert parse(data).unsure == ()
 
@@ -378,7 +379,8 @@ def test_letters_on_one_spot_are_for_a_person(parse) -> None:
 def test_letters_on_one_spot_are_found_wherever_they_stand(parse, before: int, letters: str, found: bool) -> None:
     parsed = parse(one_sign(letters, b"and more"[:before]))
     assert letters in parsed.text
-    assert (parsed.unsure == (DOUBT.format("letters stand on one spot on page 1"),)) is found
+    assert (DOUBT.format("letters stand on one spot on page 1") in parsed.unsure) is found
+    assert f'fonts have characters read as others than they draw: one sign as "{letters}"' in parsed.unsure
 
 
 def test_letters_on_one_spot_that_are_hidden_are_no_doubt(parse) -> None:

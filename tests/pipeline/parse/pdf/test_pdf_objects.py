@@ -10,9 +10,9 @@ import pytest
 from reportlab.lib.colors import Color
 from reportlab.pdfgen.canvas import Canvas
 
-from pipeline.parse.pdf.drawn.painting import may_cross_border, may_reach_beyond, painting, states_of
+from pipeline.parse.pdf.drawn.painting import boxes_of, may_cross_border, painting, reaches_beyond, states_of
 from pipeline.parse.pdf.geometry import Rectangle
-from pipeline.parse.pdf.objects import bounds_of, count_borders, inner_objects_of, objects_of
+from pipeline.parse.pdf.objects import NOWHERE, bounds_of, count_borders, inner_objects_of, objects_of
 from tests.pdf_files import pdf
 
 
@@ -88,7 +88,7 @@ def test_objects_and_what_they_are(page: Any) -> None:
 
 def test_states_and_borders_of_texts(page: Any) -> None:
     texts = texts_of(page)
-    states = states_of(list(map(address, texts)))
+    states, _ = states_of(list(map(address, texts)))
     borders = count_borders(map(address, texts))
     assert len(set(states)) > 30
     assert borders == [raw.FPDFClipPath_CountPaths(raw.FPDFPageObj_GetClipPath(item)) for item in texts]
@@ -106,7 +106,7 @@ def test_bounds(page: Any) -> None:
     assert [bounds_of(item) for item in addresses] == [bounds(item) for item in texts]
     limit = (55.0, 0.0, 100.0, 250.0)
     expected = [not (box[0] >= 55 and box[1] >= 0 and box[2] <= 100 and box[3] <= 250) for box in map(bounds, texts)]
-    assert may_reach_beyond(addresses, limit) == expected
+    assert [reaches_beyond(box, limit) for box in boxes_of(addresses)] == expected
     assert 0 < sum(expected) < len(expected)
 
 
@@ -135,5 +135,6 @@ def test_texts_that_cross_their_borders(page: Any, margin: float) -> None:
 
 
 def test_no_object_gives_no_answer() -> None:
-    assert may_reach_beyond([0], (0.0, 0.0, 1.0, 1.0)) == [True]
+    assert boxes_of([0]) == [NOWHERE]
+    assert reaches_beyond(NOWHERE, (0.0, 0.0, 1.0, 1.0))
     assert may_cross_border(0, 0, 0.0)

@@ -1,0 +1,94 @@
+"""The signs of symbol fonts, which have no letters: Symbol's "m" is µ, and a þ of Wingdings is a ticked box.
+
+By Unicode's own lists: Adobe's Symbol and Zapf Dingbats (VENDORS/ADOBE/symbol.txt, zdingbat.txt; brackets and serifs in
+pieces by the characters that Unicode has for them since), Wingdings and Webdings by the sources of Unicode 7.0
+(L2/12-368, WDingsSources.txt). Windows puts the places of these fonts at U+F020 and above.
+"""
+
+# ruff: noqa: RUF001  signs that look like letters are meant
+import re
+from functools import lru_cache
+
+UNKNOWN_SIGN = "\ufdd6"
+"""No character at all: a sign that is in no table, on its way to the writer, which counts it and writes U+FFFD."""
+_ALIASES = {
+    **dict.fromkeys(("symbolmt", "standardsymbolsl", "standardsymbolsps"), "symbol"),
+    **dict.fromkeys(("itczapfdingbats", "dingbats", "monotypesorts"), "zapfdingbats"),
+    "wingdingsregular": "wingdings",
+}
+_PRIVATE = re.compile("[\uf020-\uf0ff]")
+_PLACES = re.compile("[\x21-\x7e\xa1-\xff\uf020-\uf0ff]")  # a space is one in all fonts
+_BOXES = {**dict.fromkeys("⌧☑☒⮽🗵🗷🗹", "[x]"), **dict.fromkeys("□⬜❏❐❑❒🞎🞏🞐🞑🞒🞓", "[ ]"), "\ufffd": UNKNOWN_SIGN}
+_FIRST = 0x20
+TICKS = frozenset("✓✔✗✘🗴🗶🗸☐☑☒") | {"[x]", "[ ]"}
+"""Signs that say yes or no, also where they stand as the bullet of a list."""
+
+
+def shown_in(font: str, text: str, *, of_signs: bool = False) -> str:
+    """The text as a font shows it. `of_signs`: the document says that it is a symbol font.
+
+    A sign that is in no table is UNKNOWN_SIGN; so is one at the places of these fonts in any other font.
+    """
+    if text.isspace():
+        return text
+    signs = _signs(font)
+    if not signs and not of_signs:
+        return text if text.isascii() else _PRIVATE.sub(UNKNOWN_SIGN, text)
+    return _PLACES.sub(lambda place: _sign(signs, ord(place[0]) & 0xFF), text)
+
+
+def has_signs(font: str) -> bool:
+    """Whether a font is one of the tables."""
+    return bool(_signs(font))
+
+
+@lru_cache(256)
+def _signs(font: str) -> str:
+    name = re.sub("[^a-z0-9]", "", font.lower())
+    return _SIGNS.get(_ALIASES.get(name, name), "")
+
+
+def _sign(signs: str, place: int) -> str:
+    one = signs[place - _FIRST] if signs else "\ufffd"
+    return _BOXES.get(one, one)
+
+
+_SIGNS = {
+    "symbol": (
+        " !∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩ"
+        "ΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλµνοπθρστυϖωξψζ{|}∼�����������������"
+        "����������������€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…⏐⎯↵ℵℑℜ℘⊗⊕∅∩"
+        "∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓◊⟨®©™∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪�⟩∫⌠⎮⌡⎞⎟⎠⎤⎥⎦⎫⎬⎭�"
+    ),
+    "wingdings": (
+        " 🖉✂✁👓🕭🕮🕯🕿✆🖂🖃📪📫📬📭🗀🗁🗎🗏🗐🗄⏳🖮🖰🖲🖳🖴🖫🖬✇✍🖎✌🖏👍👎☜☞☝🖗🖐☺😐☹💣🕱🏳🏱✈☼🌢❄🕆✞🕈"
+        "✠✡☪☯🕉☸♈♉♊♋♌♍♎♏♐♑♒♓🙰🙵⚫🔾◼🞏🞐❑❒🞟⧫◆❖🞙⌧⮹⌘🏵🏶🙶🙷�🄋➀➁➂➃➄➅➆➇➈➉🄌➊➋➌➍"
+        "➎➏➐➑➒➓🙢🙠🙡🙣🙞🙜🙝🙟∙•⬝⭘🞆🞈🞊🞋🔿▪🞎🟁🟅★🟋🟏🟓🟑⯐⌖⯎⯏⯑✪✰🕐🕑🕒🕓🕔🕕🕖🕗🕘🕙🕚🕛⮰⮱⮲⮳⮴"
+        "⮵⮶⮷🙪🙫🙕🙔🙗🙖🙐🙑🙒🙓⌫⌦⮘⮚⮙⮛⮈⮊⮉⮋🡨🡪🡩🡫🡬🡭🡯🡮🡸🡺🡹🡻🡼🡽🡿🡾⇦⇨⇧⇩⬄⇳⬁⬀⬃⬂🢬🢭🗶✓🗷🗹�"
+    ),
+    "wingdings2": (
+        " 🖊🖋🖌🖍✄✀🕾🕽🗅🗆🗇🗈🗉🗊🗋🗌🗍📋🗑🗔🖵🖶🖷🖸🖭🖯🖱🖒🖓🖘🖙🖚🖛👈👉🖜🖝🖞🖟🖠🖡👆👇🖢🖣🖑🗴🗸🗵☑⮽☒⮾⮿🛇"
+        "⦸🙱🙴🙲🙳‽🙹🙺🙻🙦🙤🙥🙧🙚🙘🙙🙛⓪①②③④⑤⑥⑦⑧⑨⑩⓿❶❷❸❹❺❻❼❽❾❿�☉🌕☽☾⸿✝🕇🕜🕝🕞🕟🕠🕡🕢🕣🕤"
+        "🕥🕦🕧🙨🙩⋅🞄⦁●○🞅🞇🞉⊙⦿🞌🞍◾■□🞑🞒🞓🞔▣🞕🞖🞗🞘⬩⬥◇🞚◈🞛🞜🞝🞞⬪⬧◊🞠◖◗⯊⯋⯀⯁⬟⯂⬣⬢⯃⯄🞡🞢"
+        "🞣🞤🞥🞦🞧🞨🞩🞪🞫🞬🞭🞮🞯🞰🞱🞲🞳🞴🞵🞶🞷🞸🞹🞺🞻🞼🞽🞾🞿🟀🟂🟄🟆🟉🟊✶🟌🟎🟐🟒✹🟃🟇✯🟍🟔⯌⯍※⁂������"
+    ),
+    "wingdings3": (
+        " ⭠⭢⭡⭣⭦⭧⭩⭨⭰⭲⭱⭳⭶⭸⭻⭽⭤⭥⭪⭬⭫⭭⭍⮠⮡⮢⮣⮤⮥⮦⮧⮐⮑⮒⮓⮀⮃⭾⭿⮄⮆⮅⮇⮏⮍⮎⮌⭮⭯⎋⌤⌃⌥␣⍽"
+        "⇪⮸🢠🢡🢢🢣🢤🢥🢦🢧🢨🢩🢪🢫🡐🡒🡑🡓🡔🡕🡗🡖🡘🡙▲▼△▽◀▶◁▷◣◢◤◥🞀🞂🞁�🞃⯅⯆⯇⯈⮜⮞⮝⮟🠐🠒🠑🠓🠔🠖🠕"
+        "🠗🠘🠚🠙🠛🠜🠞🠝🠟🠀🠂🠁🠃🠄🠆🠅🠇🠈🠊🠉🠋🠠🠢🠤🠦🠨🠪🠬🢜🢝🢞🢟🠮🠰🠲🠴🠶🠸🠺🠹🠻🢘🢚🢙🢛🠼🠾🠽🠿🡀🡂🡁🡃🡄🡆🡅"
+        "🡇⮨⮩⮪⮫⮬⮭⮮⮯🡠🡢🡡🡣🡤🡥🡧🡦🡰🡲🡱🡳🡴🡵🡷🡶🢀🢂🢁🢃🢄🢅🢇🢆🢐🢒🢑🢓🢔🢖🢕🢗���������������"
+    ),
+    "webdings": (
+        " 🕷🕸🕲🕶🏆🎖🖇🗨🗩🗰🗱🌶🎗🙾🙼🗕🗖🗗⏴⏵⏶⏷⏪⏩⏮⏭⏸⏹⏺🗚🗳🛠🏗🏘🏙🏚🏜🏭🏛🏠🏖🏝🛣🔍🏔👁👂🏞🏕🛤🏟🛳🕬🕫🕨"
+        "🔈🎔🎕🗬🙽🗭🗪🗫⮔✔🚲⬜🛡📦🛱⬛🚑🛈🛩🛰🟈🕴⬤🛥🚔🗘🗙❓🛲🚇🚍⛳⦸⊖🚭🗮⏐🗯🗲�🚹🚺🛉🛊🚼👽🏋⛷🏂🏌🏊🏄🏍🏎🚘🗠"
+        "🛢💰🏷💳👪🗡🗢🗣✯🖄🖅🖃🖆🖹🖺🖻🕵🕰🖽🖾📋🗒🗓🕮📚🗞🗟🗃🗂🖼🎭🎜🎘🎙🎧💿🎞📷🎟🎬📽📹📾📻🎚🎛📺💻🖥🖦🖧🕹🎮🕻🕼📟"
+        "🖁🖀🖨🖩🖿🖪🗜🔒🔓🗝📥📤🕳🌣🌤🌥🌦☁🌨🌧🌩🌪🌬🌫🌜🌡🛋🛏🍽🍸🛎🛍Ⓟ♿🛆🖈🎓🗤🗥🗦🗧🛪🐿🐦🐟🐕🐈🙬🙮🙭🙯🗺🌍🌏🌎🕊"
+    ),
+    "zapfdingbats": (
+        " ✁✂✃✄☎✆✇✈✉☛☞✌✍✎✏✐✑✒✓✔✕✖✗✘✙✚✛✜✝✞✟✠✡✢✣✤✥✦✧★✩✪✫✬✭✮✯✰✱✲✳✴✵✶✷"
+        "✸✹✺✻✼✽✾✿❀❁❂❃❄❅❆❇❈❉❊❋●❍■❏❐❑❒▲▼◆❖◗❘❙❚❛❜❝❞�❨❩❪❫❬❭❮❯❰❱❲❳❴❵��"
+        "�����������������❡❢❣❤❥❦❧♣♦♥♠①②③④⑤⑥⑦⑧⑨⑩❶❷❸❹❺❻❼❽❾❿➀➁➂➃➄➅➆➇"
+        "➈➉➊➋➌➍➎➏➐➑➒➓➔→↔↕➘➙➚➛➜➝➞➟➠➡➢➣➤➥➦➧➨➩➪➫➬➭➮➯�➱➲➳➴➵➶➷➸➹➺➻➼➽➾�"
+    ),
+}
+"""By font, the signs at 0x20 to 0xFF; U+FFFD where there is none."""

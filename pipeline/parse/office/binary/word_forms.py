@@ -1,0 +1,45 @@
+"""Form fields of a Word 97-2003 document ([MS-DOC] 2.9.78, FFData): which entry is chosen, whether a box is ticked."""
+
+from typing import NamedTuple
+
+_HEADER, _BOX, _LIST, _UNSAID = 68, 1, 2, 25
+
+
+class Form(NamedTuple):
+    """A form field: the entries of a list (none for a box to tick), and the number of the chosen one; 1 is a tick."""
+
+    entries: list[str]
+    choice: int
+
+
+def read_form(stream: bytes, at: int) -> Form | None:
+    """The form field at a place in the stream Data; None where there is none, or only a text to fill in."""
+    size = int.from_bytes(stream[at : at + 4], "little")
+    data = stream[at + _HEADER : at + max(size, _HEADER)]
+    bits = int.from_bytes(data[4:6], "little")
+    kind, result = bits & 3, bits >> 2 & 0x1F
+    if data[:4] != b"\xff\xff\xff\xff" or kind not in {_BOX, _LIST}:
+        return None
+    place = _behind(data, 10)
+    usual = int.from_bytes(data[place : place + 2], "little")
+    place += 2
+    for _ in range(5):  # its format, its help, the text below the window, two macros
+        place = _behind(data, place)
+    entries = _entries(data[place:]) if kind == _LIST else []
+    return Form(entries, usual if result == _UNSAID else result)
+
+
+def _behind(data: bytes, at: int) -> int:
+    """The place behind a text and the zero after it."""
+    return at + 4 + 2 * int.from_bytes(data[at : at + 2], "little")
+
+
+def _entries(data: bytes) -> list[str]:
+    found, at = [], 6
+    for _ in range(int.from_bytes(data[2:4], "little")):
+        length = 2 * int.from_bytes(data[at : at + 2], "little")
+        if at >= len(data):
+            break
+        found.append(data[at + 2 : at + 2 + length].decode("utf-16-le", "replace"))
+        at += 2 + length
+    return found

@@ -1,0 +1,65 @@
+"""Charts and text boxes on a sheet keep what they showed last of the cells that they name; programs show the cells."""
+
+import math
+
+from lxml import etree
+
+from pipeline.parse.markup.reading import decimal, whole_number
+from pipeline.parse.office.cells import number_text, reads_as, reads_as_moment
+from pipeline.parse.office.package import Package
+from pipeline.parse.office.sheets.results import Results
+from pipeline.parse.office.sheets.values import Value
+
+_XDR = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
+_T = "{http://schemas.openxmlformats.org/drawingml/2006/main}t"
+
+
+def check_drawn(results: Results, package: Package, part: str, drawing: etree._Element, sheet: str) -> None:
+    """Hold the charts and text boxes of a drawing against the cells; raises DocumentError."""
+    for chart in [*package.related(part, "chart"), *package.related(part, "chartEx")]:
+        for address in package.xml(chart).iter("{*}f"):
+            _check_kept(results, address, sheet)
+    for shape in drawing.iter(_XDR + "sp"):
+        address = shape.get("textlink", "")
+        if not address:
+            continue
+        text, cells = "".join(one.text or "" for one in shape.iter(_T)), results.cells(address, sheet)
+        if cells is None or len(cells) != 1 or not _shows(text, cells[0]):
+            results.differ(f"text box {text!r} of {address}")
+
+
+def _check_kept(results: Results, address: etree._Element, sheet: str) -> None:
+    """Hold the points that a chart keeps beside an address against the cells; hidden cells may have none."""
+    holder, text = address.getparent(), address.text or ""
+    points = [] if holder is None else list(holder.iter("{*}pt"))
+    cells = results.cells(text, sheet) if points else None
+    if cells is None:
+        return
+    in_order = len({point.get("idx") for point in points}) == len(points) == len(cells)
+    for point in points:
+        place, shown = whole_number(point.get("idx"), len(cells)), point.findtext("{*}v", point.text or "")
+        if not any(_is(shown, cell) for cell in (cells[place : place + 1] if in_order else cells)):
+            results.differ(f"chart {shown!r} of {text}")
+            return
+
+
+def _is(text: str, value: Value) -> bool:
+    """Whether a point of a chart has the value of a cell."""
+    number = decimal(text)
+    if isinstance(value, float) and number is not None:
+        return math.isclose(number, value, rel_tol=1e-9, abs_tol=1e-9)
+    return _shows(text, value)
+
+
+def _shows(text: str, value: Value) -> bool:
+    """Whether a text is what a cell shows, whatever its number format is."""
+    if isinstance(value, float):
+        moment = number_text(repr(value), "moment", 0)
+        return (
+            text == number_text(repr(value), "", 0)
+            or reads_as(text, value)
+            or (any(map(str.isdecimal, text)) and reads_as_moment(text, moment))
+        )
+    if isinstance(value, bool):
+        value = str(value).upper()
+    return text.split() == (value or "").split()

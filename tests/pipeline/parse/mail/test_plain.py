@@ -1,0 +1,160 @@
+"""Plain texts of mails: soft line breaks, files between the lines, ciphers and signatures in armour."""
+
+import base64
+import binascii
+
+import pytest
+
+from pipeline.errors import Failure
+from pipeline.parse.mail.plain import take_apart, unflow
+
+HEAD = "From: a@example.org\nTo: b@example.org\nSubject: x\nMIME-Version: 1.0\n"
+
+
+def flowed(text: str, more: str = "") -> bytes:
+    return f"{HEAD}Content-Type: text/plain; charset=utf-8; Format=Flowed{more}\n\n{text}".encode()
+
+
+def test_soft_line_breaks_are_joined(parse) -> None:
+    text = parse(flowed("The rent of EUR \n1,240.00 is due on 30 \nNovember.\n\n From Ann\n-- \nAnn \nLtd\n")).text
+    assert text.endswith("\n\nThe rent of EUR 1,240.00 is due on 30 November.\n\nFrom Ann\n-- \nAnn Ltd")
+
+
+def test_soft_line_breaks_within_words_lose_their_space(parse) -> None:
+    text = parse(flowed("file RE-2026-44 \n17 of the Dampfschiff \nfahrt, \nall\n", '; DelSp="yes"')).text
+    assert text.endswith("\n\nfile RE-2026-4417 of the Dampfschifffahrt,all")
+
+
+@pytest.mark.parametrize(
+    ("text", "joined", "expected"),
+    [
+        ("> a \n> b \n>> c \n>> d\ne", False, "> a b \n>> c d\ne"),
+        ("> fl \n> owed", True, "> flowed"),
+        (">  stuffed \n> on", False, ">  stuffed on"),
+        ("> a \n> -- \n> b", False, "> a \n> -- \n> b"),
+        ("a \n", False, "a \n"),
+        ("a \n\nb", False, "a \n\nb"),
+        ("a\nb", False, "a\nb"),
+        ("a \r\nb\r\n", False, "a b\n"),
+        ("", False, ""),
+    ],
+)
+def test_quotes_and_signatures(text: str, joined: bool, expected: str) -> None:
+    assert unflow(text, joined=joined) == expected
+
+
+def test_a_parameter_in_the_way_of_rfc_2231(parse) -> None:
+    data = flowed("EUR \n5\n").replace(b"Format=Flowed", b"format*=us-ascii''flowed")
+    assert parse(data).text.endswith("EUR 5")
+
+
+def test_a_text_that_does_not_flow_stays(parse) -> None:
+    assert parse(f"{HEAD}\nEUR \n1,240\n".encode()).text.endswith("EUR \n1,240")
+
+
+def uu(data: bytes, name: str = "note.txt") -> str:
+    lines = [binascii.b2a_uu(data[at : at + 45]).decode().rstrip("\n") for at in range(0, len(data), 45)]
+    return "\n".join([f"begin 644 {name}", *lines, "`", "end"])
+
+
+def test_a_uuencoded_file_is_a_document(parse_members) -> None:
+    data = bytes(range(256))
+    for stripped in (False, True):
+        block = uu(data, "the note.bin")
+        block = "\n".join(map(str.rstrip, block.split("\n"))) if stripped else block
+        parsed, members = parse_members(f"{HEAD}\nsee attached\n\n{block}\n\nregards\n".encode())
+        assert members == {"the note.bin": data}
+        assert parsed.text.endswith("\n\nsee attached\n\n\nregards")
+        assert parsed.notes == ("files that stood in its text, documents of their own: 1",)
+
+
+def test_a_file_in_base64_between_the_lines(parse_members) -> None:
+    coded = base64.encodebytes(b"%PDF-1.4" * 30).decode()
+    parsed, members = parse_members(f"{HEAD}\nsee\nbegin-base64 644 x.pdf\n{coded}====\nend of it\n".encode())
+    assert members == {"x.pdf": b"%PDF-1.4" * 30}
+    assert parsed.text.endswith("see\nend of it")
+
+
+def test_a_file_that_has_no_end_is_for_a_person(parse_members) -> None:
+    block = uu(b"x" * 90).removesuffix("`\nend")
+    for end in ("Regards, Bo\n", "", "\n\nRegards, Bo"):
+        parsed, members = parse_members(f"{HEAD}\nsee\n{block}{end}".encode())
+        assert members == {"note.txt": b"x" * 90}
+        assert parsed.text.endswith(f"see\n{end.strip()}".strip())
+    assert parsed.unsure == ("the file note.txt in its text has no end",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["begin 644 the work\nOn Monday we start.\nend", "begin 2026 with a plan", "=ybegin line=128 size=5 name=x\nno end",
+     "(This file must be converted with BinHex 4.0)\nor not", "-----END PGP MESSAGE-----"],
+)  # fmt: skip
+def test_words_that_begin_like_a_file_stay(text: str) -> None:
+    assert take_apart(text).text == text
+
+
+def test_files_in_other_codes_are_named(parse_members, fail) -> None:
+    yenc = "=ybegin line=128 size=3 name=a.bin\nabc\n=yend size=3"
+    binhex = "(This file must be converted with BinHex 4.0)\n\n:$f*TEQKPH#\n0N$!:\n"
+    parsed, members = parse_members(f"{HEAD}\none\n{yenc}\ntwo\n{binhex}three\n".encode())
+    assert members == {"a.bin": Failure.UNSUPPORTED, "binhex.hqx": Failure.UNSUPPORTED}
+    assert [one.reason for one in parsed.members] == [
+        "found a file in yEnc; decode it and drop what is inside",
+        "found a file in BinHex 4.0; decode it and drop what is inside",
+    ]
+    assert parsed.text.endswith("one\ntwo\nthree")
+    for data in (yenc, binhex):
+        assert fail(data.encode(), "a.hqx").failure is Failure.UNSUPPORTED
+
+
+ARMOUR = "-----BEGIN PGP {0}-----\nVersion: GnuPG v2\n\nhQEMA+/xyz\n=ab12\n-----END PGP {0}-----\n"
+LOCKED = ARMOUR.format("MESSAGE")
+
+
+def test_a_cipher_after_a_greeting_is_left_out_and_told(parse) -> None:
+    for before, after in (("Hi Bo,\n\n", ""), ("Hi Bo,\n", "\nAnn\n"), ("Hi Bo,\n> ", "")):
+        parsed = parse(f"{HEAD}\n{before}{LOCKED}{after}".encode())
+        assert "hQEMA" not in parsed.text
+        assert "PGP" not in parsed.text
+        assert "Hi Bo," in parsed.text
+        assert parsed.notes == ("left out of it: an encrypted message (OpenPGP)",)
+        assert parsed.unsure == ("an encrypted message (OpenPGP) in it was left out",)
+
+
+def test_a_cipher_in_html(parse) -> None:
+    html = "<p>Hi Bo,</p>" + "<br>".join(LOCKED.split("\n"))
+    parsed = parse(f"{HEAD}Content-Type: text/html\n\n{html}".encode())
+    assert parsed.text.endswith("Subject: x\n\nHi Bo,")
+    assert parsed.unsure == ("an encrypted message (OpenPGP) in it was left out",)
+
+
+def test_a_mail_that_is_all_cipher_is_encrypted(fail) -> None:
+    for text in (LOCKED, f"\n\n{LOCKED}\n\n", "-----BEGIN PGP MESSAGE-----\n\nhQEMA\n"):
+        error = fail(f"{HEAD}\n{text}".encode())
+        assert (error.failure, error.reason) == (Failure.ENCRYPTED, "an encrypted message (OpenPGP)")
+
+
+def test_what_is_signed_in_clear_is_read_without_its_armour(parse) -> None:
+    signed = "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\nPay 5 EUR.\n- -- \nBo\n"
+    parsed = parse(f"{HEAD}\nHi\n{signed}{ARMOUR.format('SIGNATURE')}bye\n".encode())
+    assert parsed.text.endswith("Hi\n\nPay 5 EUR.\n-- \nBo\nbye")
+    assert (parsed.notes, parsed.unsure) == (("its signature was not checked",), ())
+
+
+def test_a_key_is_left_out_and_counted(parse) -> None:
+    parsed = parse(f"{HEAD}\nMy key:\n{ARMOUR.format('PUBLIC KEY BLOCK')}bye\n".encode())
+    assert parsed.text.endswith("My key:\nbye")
+    assert (parsed.notes, parsed.unsure) == (("OpenPGP keys in its text, left out: 1",), ())
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["begin 644 x\n", "begin-base64 644 x\n\n", "=ybegin size=1 name=x\n", "(This file must be converted with BinHex\n",
+     "-----BEGIN PGP MESSAGE-----\n", "-----BEGIN PGP SIGNED MESSAGE-----\n", "> > >a \n"],
+)  # fmt: skip
+def test_the_same_line_a_hundred_thousand_times(line: str) -> None:
+    """Work that grew with the square of the lines, or of a line, would not end here."""
+    plain = take_apart(line * 100_000)
+    assert len(plain.text) <= len(line) * 100_000
+    assert len(unflow(line * 100_000, joined=True)) <= len(line) * 100_000
+    assert len(take_apart(f"{line}{' ' * 400_000}!\n{line.rstrip()}{' ' * 400_000}!\n").text) > 400_000
