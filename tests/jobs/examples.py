@@ -43,6 +43,7 @@ schedule:
     "window": 'window: {until: "06:00"}',
     "window.until": 'window: {until: "05:30"}',
     "window.share": 'window: {until: "06:00", share: 3}',
+    "versions": "versions: newest",
     "model": "model: {name: all-minilm-l6-v2-q8_0}",
     "model.name": "model: {name: smollm2-135m-instruct-q4_1}",
     "model.sha256": "model: {name: small, sha256: b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53}",

@@ -76,7 +76,7 @@ def test_check_says_what_a_run_would_be_refused_for(
 ) -> None:
     """Root may write everywhere, so the answer is given for it."""
     inbox, access = ready.root / "inbox" / "sort", os.access
-    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != inbox and access(path, mode))
+    monkeypatch.setattr(os, "access", lambda path, mode, **how: Path(path) != inbox and access(path, mode, **how))
     for command in ("check", "run"):
         told = cloister(command, "sort")
         assert (told.code, "documents cannot be moved out of it" in told.out + told.err) == (2, True), told

@@ -30,7 +30,7 @@ output: {formats: [parquet, markdown]}
 EXTRACT = "job: j\nmodel: {name: m}\ntask:\n  type: extract\n  fields:\n"
 SUMMARY = "job: j\nmodel: {name: m}\ntask: {type: summarize, sentences: 5}\n"
 
-_TOP = "one of after, input, job, model, notify, output, priority, private, quality, retention, schedule, task, window"
+_TOP = "one of after, input, job, model, notify, output, priority, private, quality, retention, schedule, task, versions, window"
 
 # ruff: noqa: E501 - each row is a table row
 # (what is changed in GOOD, or a whole file), then for each problem: line, column, found, expected, remedy
@@ -38,7 +38,7 @@ MISTAKES: list[tuple[str, tuple[str, str] | str, list[tuple[int, int, str, str, 
     ("unknown key", ("include:", "inlcude:"),
      [(4, 3, "unknown key 'inlcude' in input", "one of afterwards, duplicates, folder, hidden, include, mounted, ocr, priority, settle_seconds", "did you mean 'include'?")]),
     ("unknown key at the top", ("output:", "ouput:"),
-     [(12, 1, "unknown key 'ouput'", "one of after, input, job, model, notify, output, priority, private, quality, retention, schedule, task, window", "did you mean 'output'?")]),
+     [(12, 1, "unknown key 'ouput'", "one of after, input, job, model, notify, output, priority, private, quality, retention, schedule, task, versions, window", "did you mean 'output'?")]),
     ("unknown key in the task", ("  type: classify", "  type: classify\n  classify: 3"),
      [(9, 3, "unknown key 'classify' in task", "one of accept, calibrate, labels, max_tokens, threshold, type", None)]),
     ("unknown key in a label", ("lease, description:", "lease, descripton:"),
