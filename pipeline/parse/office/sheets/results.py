@@ -17,6 +17,7 @@ from pipeline.parse.office.sheets.values import Area, FaultError, Operand, Unkno
 _STEPS = 2_000_000  # cells that are looked at for all formulas of a workbook
 _NAMES_DEEP = 8
 _BEYOND = (ArithmeticError, ValueError, RecursionError)  # of numbers too large, and what nests too deep
+_NOT_COMPUTED = "results of formulas that are stale or missing, and were not computed"
 _RANGE = 10_000  # cells of a chart's series
 _NAMED = 3  # examples in a note
 _SHORT = 80
@@ -132,7 +133,7 @@ class Results:
     def finish(self, hidden: HiddenText) -> list[str]:
         """Notes of what was computed and not checked; what cannot be trusted asks for review."""
         for what, found in (
-            ("results of formulas that are stale or missing, and were not computed", self._missing),
+            (_NOT_COMPUTED, self._missing),
             ("stored results unlike their formulas", self._unlike),
             ("stored results of constant formulas that could not be computed", self._constant),
             ("cells that show something else than their value", self._doubtful),
@@ -147,9 +148,16 @@ class Results:
                 hidden.review(_listed(what, found))
         if self._left < 0:
             hidden.review("there are too many formulas to hold their results against what they give")
-        notes = [_listed("results of formulas computed, as the stored ones are stale or missing", self._computed)]
+        notes = [
+            _listed(what, found)
+            for what, found in (
+                ("results of formulas computed, as the stored ones are stale or missing", self._computed),
+                (_NOT_COMPUTED, self._missing),
+            )
+            if found
+        ]
         unchecked = f"results of formulas taken as stored, unchecked: {self._unchecked:,}"
-        return [*(notes if self._computed else []), *([unchecked] if self._unchecked else [])]
+        return [*notes, *([unchecked] if self._unchecked else [])]
 
     def value(self, place: Place) -> Value:
         """The value of a cell, for formulas; raises FaultError, UnknownError and _PendingError."""
