@@ -1,5 +1,6 @@
 """One full scan of a job's input folder, in sorted order; every path gets exactly one state."""
 
+import contextlib
 import errno
 import os
 import stat
@@ -12,7 +13,7 @@ from pathlib import Path
 from pipeline.inbox.batches import READY, Batches, Comparing
 from pipeline.inbox.manifest import MANIFEST
 from pipeline.inbox.sightings import Sightings
-from pipeline.paths.beneath import open_beneath
+from pipeline.paths.beneath import Walk, open_beneath
 from pipeline.paths.leavings import leaving, named_by_nobody
 from pipeline.paths.patterns import matcher, ranker
 from pipeline.paths.writers import HELD_OPEN, Writers
@@ -88,8 +89,9 @@ def scan(
     sightings.begin(comparing is not None)
     batches = Batches(source.folder, sightings, comparing)
     sorting = _Sorting(source, time.time() if now is None else now, sightings, batches)
-    for folder, name, status in _walk(source.folder):
-        sorting.add(folder, name, status)
+    with contextlib.closing(sorting.opens):
+        for folder, name, status in _walk(source.folder):
+            sorting.add(folder, name, status)
     return sorting.scan()
 
 
@@ -110,7 +112,7 @@ class _Sorting:
 
     def __post_init__(self) -> None:
         self.included = matcher(self.source.include)
-        self.writers = Writers(self.source.folder)
+        self.writers, self.opens = Writers(self.source.folder), Walk(self.source.folder)
         self.excluded = f"matches none of input.include: {', '.join(self.source.include)}"
 
     def add(self, folder: str, name: str, status: os.stat_result | str | OSError) -> None:
@@ -145,7 +147,7 @@ class _Sorting:
             self.held.append((shown(path), held))
         elif settling and not named and not self.batches.complete(status):
             self.settling.append((shown(path), settling))
-        elif not named and self._is_held_open(path):
+        elif not named and self._is_held_open(folder, name):
             self.settling.append((shown(path), HELD_OPEN))
         else:
             self.ready.append(_candidate(path, status, named))
@@ -181,11 +183,11 @@ class _Sorting:
             return None
         return f"has times in the future; watched for {still:.1f} s, taken when still for {seconds:g} s"
 
-    def _is_held_open(self, path: str) -> bool:
+    def _is_held_open(self, folder: str, name: str) -> bool:
         """Whether somebody writes to the file, for all that can be told: or has it for himself, so that it does not
         open at all."""
         try:
-            descriptor = open_beneath(self.source.folder, path, os.O_RDONLY | os.O_NONBLOCK)
+            descriptor = self.opens.open(folder, name, os.O_RDONLY | os.O_NONBLOCK)
         except OSError as error:
             return error.errno == errno.EAGAIN
         try:

@@ -19,6 +19,28 @@ def open_beneath(folder: Path, path: str, flags: int) -> int:
         return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
 
 
+class Walk:
+    """Opens files below a folder one after another, and goes to a folder once for all files of it that come together.
+    Close it at the end."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._at, self._open = folder, "", -1
+
+    def open(self, folder: str, name: str, flags: int) -> int:
+        """A descriptor of the file `name` of a folder below. OSError, as for `open_beneath`."""
+        if self._open < 0 or folder != self._at:
+            self.close()
+            self._open = open_beneath(self._folder, folder, _FOLDER) if folder else os.open(self._folder, _FOLDER)
+            self._at = folder
+        return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._open)
+
+    def close(self) -> None:
+        """Close the folder that it went to last."""
+        if self._open >= 0:
+            os.close(self._open)
+            self._open = -1
+
+
 def unlink_beneath(folder: Path, path: str, descriptor: int) -> None:
     """Remove folder/path if it still is the file that `descriptor` has open; nothing happens if it is another.
 

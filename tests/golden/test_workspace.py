@@ -44,6 +44,7 @@ SINCE: dict[tuple[str, str], Any] = {
     ("run.started", "rerun"): None,
     ("run.started", "silence"): None,
     ("run.started", "cluster"): None,
+    ("run.started", "versions"): None,
 }
 """What earlier versions did not write: the member of a type, and its value in what they wrote."""
 STATES = {"done": 50, "failed": 21, "duplicate": 3, "review": 2, "abstained": 1}

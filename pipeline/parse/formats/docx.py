@@ -327,7 +327,11 @@ def _write_comments(writer: TextWriter, package: Package, sight: Sight) -> None:
 
 def _add_chunks(members: Members, package: Package) -> list[str]:
     """Give away whole documents that Word shows in their place: each is a document of its own here."""
+    others = sum(one.kind == "subDocument" for one in package.relations(package.main).values())
     chunks = package.related(package.main, "aFChunk")
     for part in chunks:
         add_part(members, package, part)
-    return [f"part of the document, read as a document of its own: {posixpath.basename(part)}" for part in chunks]
+    notes = [f"parts of the document in files of their own, not read: {others}"] if others else []
+    return notes + [
+        f"part of the document, read as a document of its own: {posixpath.basename(part)}" for part in chunks
+    ]

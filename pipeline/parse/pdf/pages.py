@@ -7,7 +7,7 @@ from typing import Any
 from pipeline.parse.contract import Source
 from pipeline.parse.pdf.attachments import Attachments
 from pipeline.parse.pdf.binding import pdfium
-from pipeline.parse.pdf.drawn.appearances import judge
+from pipeline.parse.pdf.drawn.appearances import judge, others
 from pipeline.parse.pdf.drawn.drawing import Budget, Drawing
 from pipeline.parse.pdf.drawn.hidden import Finding, find
 from pipeline.parse.pdf.drawn.picture import pgm
@@ -69,6 +69,7 @@ class PageReader:
     def _read(self, page: Page, number: int) -> None:
         found = annotations_of(page, self._document.formenv, self._attachments.add)
         seen = survey(page.address, page.box(), self._layers, found.covers)
+        seen.strikes = found.strikes
         self._annotations(page, seen, found, number)
         text, hidden = self._text(page, seen, number)
         if has_heap(page, hidden):
@@ -125,6 +126,9 @@ class PageReader:
     def _annotations(self, page: Page, seen: Survey, found: Annotations, number: int) -> None:
         if found.drawn:
             judge(page, found, Drawing(page, seen, self._budget))
+            found.others += others(self._source.data, number, found)
+        for said, drawn in found.others:
+            self._contradict(f"a form field or remark that is shown otherwise on page {number}", said, drawn)
         hidden = [text for text, kind in found.hidden.items() if not self._writer.hide(kind, text)]
         self.remarks[-1] = found.shown + hidden
         if found.left_out:

@@ -27,6 +27,7 @@ def placed_characters(page: Page, document: Any, *, layers: bool, drop: bool) ->
     """
     found = annotations_of(page, document.formenv, lambda handle: None)
     seen = survey(page.address, page.box(), layers, found.covers)
+    seen.strikes = found.strikes
     page.load_text()
     other_texts(page, seen.texts, document, remove=drop)
     hidden = find(page, seen, Budget()).places if drop and seen.suspects else ()

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pipeline.parse.encoding.legible import has_words
 from pipeline.parse.members import Members
 from pipeline.parse.options import Options
+from pipeline.parse.pictures.pixels import straightened
 
 _PAGES = 500  # pages of a document that are given away
 _BESIDE = 100  # pictures beside text that are given away
@@ -97,6 +98,7 @@ class Pictures:
             return False
         digest = hashlib.sha256(pixels).digest()
         if digest not in self._given:
+            pixels = straightened(pixels)
             if len(pixels) > self._members.room:
                 return False
             self._given[digest] = self._members.write_picture(pixels)

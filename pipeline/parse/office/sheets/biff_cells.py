@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pipeline.parse.look.colours import RGB, Colour
 from pipeline.parse.office.drawing.theme import UNKNOWN, rgb
-from pipeline.parse.office.sheets.cell_styles import PLAIN, CellStyle, Font, cell_style
+from pipeline.parse.office.sheets.cell_styles import PLAIN, CellStyle, Font, cell_style, of_signs
 from pipeline.parse.office.sheets.conditions import Areas
 from pipeline.parse.office.sheets.number_formats import PALETTE, number_format
 
@@ -81,7 +81,10 @@ class BookStyles:
     def read_font(self, data: bytes) -> None:
         """Take up a font ([MS-XLS] 2.4.122)."""
         height, flags, colour, _, place = struct.unpack_from("<HHHHH", data)
-        self.add_font(Font(None, height / 20, bool(flags & 8), PLACES.get(place)), colour)
+        wide = 1 + (data[15:16] == b"\1")
+        name = data[16 : 16 + wide * sum(data[14:15])].decode("utf-16-le" if wide == 2 else "latin-1", "replace")
+        signs = of_signs(name, sum(data[12:13]))
+        self.add_font(Font(None, height / 20, bool(flags & 8), PLACES.get(place), signs), colour)
 
     def add_font(self, font: Font, colour: int | None = None) -> None:
         """Take up a font that was read, with the number of its colour."""

@@ -9,6 +9,7 @@ from lxml import etree
 from pipeline.parse.look.appearance import Appearance
 from pipeline.parse.look.colours import BLACK, RGB, WHITE, Colour, mixed
 from pipeline.parse.look.raised import lowered, raised, struck
+from pipeline.parse.look.symbols import has_signs, shown_in
 from pipeline.parse.markup.reading import decimal, whole_number
 from pipeline.parse.office.cells import number_text
 from pipeline.parse.office.drawing.theme import UNKNOWN, lightened, read_theme, rgb
@@ -28,6 +29,7 @@ _BUILT_IN = {
     **dict.fromkeys((18, 19, 20, 21, 32, 33, 34, 35, 45, 47), _TIME),
 }  # fmt: skip
 _DAYS_1904 = 1462
+_OF_SIGNS = 2  # a character set
 _THEME = ("lt1", "dk1", "lt2", "dk2", "accent1", "accent2", "accent3", "accent4", "accent5", "accent6", "hlink",
           "folHlink")  # fmt: skip
 _SHARES = {"darkGray": 0.75, "mediumGray": 0.5, "lightGray": 0.25, "gray125": 0.125, "gray0625": 0.0625}
@@ -35,12 +37,13 @@ _SHARES = {"darkGray": 0.75, "mediumGray": 0.5, "lightGray": 0.25, "gray125": 0.
 
 class Font(NamedTuple):
     """The colour of letters, their size in points, whether a line goes through them, and whether they are raised or
-    lowered ("superscript", "subscript"); None where nothing states it."""
+    lowered ("superscript", "subscript"); None where nothing states it. `signs` is a font of signs (see `of_signs`)."""
 
     colour: Colour | None = None
     size: float | None = None
     struck: bool | None = None
     place: str | None = None
+    signs: tuple[str, bool] | None = None
 
     def over(self, other: "Font") -> "Font":
         """This font where it says something, else the other one."""
@@ -48,11 +51,19 @@ class Font(NamedTuple):
 
     def marks(self, text: str) -> str:
         """A text in these letters with what says that it is struck out, raised or lowered."""
+        if self.signs is not None or not text.isascii():
+            name, of_signs = self.signs or ("", False)
+            text = shown_in(name, text, of_signs=of_signs)
         if self.place is None and not self.struck:
             return text  # as nearly all are
         if self.place is not None:
             text = {"superscript": raised, "subscript": lowered}.get(self.place, str)(text)
         return struck(text) if self.struck else text
+
+
+def of_signs(name: str, charset: int) -> tuple[str, bool] | None:
+    """The font by its name, and whether its character set says that it has signs alone; None for a font of letters."""
+    return (name, charset == _OF_SIGNS) if charset == _OF_SIGNS or has_signs(name) else None
 
 
 class CellStyle(NamedTuple):
@@ -120,12 +131,15 @@ class CellStyles:
         """The colour and size that a font (of a cell, of a run of rich text, of a condition) states."""
         if element is None:
             return Font()
-        size, line, place = (element.find(S + name) for name in ("sz", "strike", "vertAlign"))
+        size, line, place, charset = (element.find(S + name) for name in ("sz", "strike", "vertAlign", "charset"))
+        named = next(element.iterchildren(S + "name", S + "rFont"), None)
+        kind = 0 if charset is None else whole_number(charset.get("val"), 0)
         return Font(
             self._colour(element.find(S + "color")),
             None if size is None else decimal(size.get("val")),
             None if line is None else line.get("val", "1") in {"1", "true"},
             None if place is None else place.get("val"),
+            None if named is None else of_signs(named.get("val", ""), kind),
         )
 
     def _read(self, root: etree._Element) -> None:

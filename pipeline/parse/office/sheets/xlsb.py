@@ -9,7 +9,7 @@ from pipeline.parse.office.package import Package
 from pipeline.parse.office.sheets.biff import Sheet
 from pipeline.parse.office.sheets.biff_cells import FILLED, LOWEST, NARROWEST, PLACES, BookStyles
 from pipeline.parse.office.sheets.biff_formulas import XLSB, written
-from pipeline.parse.office.sheets.cell_styles import PLAIN, Font
+from pipeline.parse.office.sheets.cell_styles import PLAIN, Font, of_signs
 
 _ROW, _COLUMN, _MERGED, _SHEET, _CONDITIONS = 0, 60, 176, 156, 461
 _FORMAT, _FONT, _STYLE, _STYLES, _STYLES_END = 44, 43, 47, 617, 618
@@ -54,7 +54,9 @@ def _font(record: bytes) -> Font:
     height, flags, _, place = struct.unpack_from("<HHHH", record)
     kind, red, green, blue = record[12] >> 1, *record[16:19]
     colour = (red, green, blue) if kind == 2 else None
-    return Font(colour, height / 20, bool(flags & 8), PLACES.get(place))
+    length = int.from_bytes(record[21:25], "little")
+    signs = of_signs(record[25 : 25 + 2 * length].decode("utf-16-le", "replace"), record[10])
+    return Font(colour, height / 20, bool(flags & 8), PLACES.get(place), signs)
 
 
 def _read_sheet(data: bytes, sheet: Sheet, styles: BookStyles) -> None:

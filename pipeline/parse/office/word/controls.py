@@ -29,9 +29,11 @@ _PROPERTIES = {  # the stores that a package has in parts of its own ([MS-OI2950
     "{6C3C8BC8-F283-45AE-878A-BAB7291924A1}": "core-properties",
     "{6668398D-A668-4E3E-A5EB-62B293D839F1}": "extended-properties",
 }
+_ACTING = {"dataBinding", "showingPlcHdr", "checkbox"}  # properties by which a control shows another text
 _TICKED = {"1", "true", "on"}
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _DAY, _MONTH = re.compile(r"(?<!d)d{1,2}(?!d)"), re.compile(r"(?<!M)M{1,2}(?!M)")
+_DECLARED = re.compile(r"\s*<\?xml[^>]*\?>")
 _NUMBER = re.compile(r"\d{1,9}")
 
 
@@ -53,8 +55,9 @@ class Controls:
     def settle(self, control: etree._Element, part: str) -> Iterator[str]:
         """Make the text of a control (w:sdt) in a part what it shows; the reasons why that may not be so."""
         properties, content = control.find(W + "sdtPr"), control.find(W + "sdtContent")
-        if properties is not None and content is not None:
-            yield from self._settled({local_name(str(one.tag)): one for one in properties}, content, part)
+        said = {} if properties is None else {local_name(str(one.tag)): one for one in properties}
+        if content is not None and not _ACTING.isdisjoint(said):
+            yield from self._settled(said, content, part)
 
     def notes(self) -> list[str]:
         """Notes for the row: the prompts that were left out."""
@@ -223,7 +226,7 @@ def _flat_text(bound: str) -> str:
     if "<pkg:package" not in bound[:1000]:
         return bound
     try:
-        root = parse_xml(bound.encode(), "a bound text")
+        root = parse_xml(_DECLARED.sub("", bound).encode("utf-8", "replace"), "a bound text")
     except DocumentError:
         return bound
     bodies = root.iter(W + "body")

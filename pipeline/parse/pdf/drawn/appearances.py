@@ -1,16 +1,21 @@
 """Find the annotations that draw nothing that is seen, though they hold a text and stand on the page."""
 
+import re
 from collections.abc import Sequence
 
 from pipeline.parse.pdf.binding import raw
 from pipeline.parse.pdf.drawn.drawing import Drawing
 from pipeline.parse.pdf.drawn.picture import CLEAR, Look, look
 from pipeline.parse.pdf.geometry import Rectangle, common
+from pipeline.parse.pdf.opening import opened
 from pipeline.parse.pdf.text.page import Page
 from pipeline.parse.pdf.text.remarks import Annotations, Drawn
+from pipeline.parse.pdf.text.said import folded
 
 _FAMILIAR = 0x250  # letters before this one are in the fonts that pdfium brings along
 _MOST = 400  # annotations of a page that are looked at
+_DIGITS = frozenset("0123456789")
+_PARTS = re.compile(r"\d+")
 _ROUNDS = 8  # drawings in which annotations that lie over one another are left out one after another
 
 
@@ -29,6 +34,35 @@ def judge(page: Page, found: Annotations, drawing: Drawing) -> None:
         for some in sets:
             for one in _unseen(page, picture, some):
                 found.hide(one.text, "invisible")
+
+
+def others(data: bytes, number: int, found: Annotations) -> list[tuple[str, str]]:
+    """The texts of annotations of page `number` that are drawn otherwise than they say, each with what is drawn.
+
+    That is read from a document of its own, in which what is drawn of annotations becomes part of the page.
+    """
+    asked = [one for one in found.drawn if folded(one.value) and one.text in found.shown][:_MOST]
+    if not asked:
+        return []
+    with opened(data) as document:
+        handle = raw.FPDF_LoadPage(document, number - 1)
+        raw.FPDFPage_Flatten(handle, raw.FLAT_NORMALDISPLAY)
+        raw.FPDF_ClosePage(handle)
+        with Page(document, number - 1) as page:
+            page.load_text()
+            drawn = [(one.value, page.text_within(one.box)) for one in asked]
+    return [(value, shown) for value, shown in drawn if folded(shown) and not _says(value, shown)]
+
+
+def _says(value: str, shown: str) -> bool:
+    """Whether a value is in what is shown, numbers and dates in any form of theirs."""
+    if folded(value) in folded(shown):
+        return True
+    if not set(folded(value)) <= _DIGITS:
+        return False
+    parts = [sorted(part.strip("0") for part in _PARTS.findall(text)) for text in (value, shown)]
+    joined = ["".join(filter(str.isdecimal, text)).strip("0") for text in (value, shown)]
+    return parts[0] == parts[1] or joined[0] == joined[1]
 
 
 def _unseen(page: Page, picture: Look, drawn: Sequence[Drawn]) -> list[Drawn]:

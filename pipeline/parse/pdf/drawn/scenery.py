@@ -18,6 +18,7 @@ _CELLS = 64  # along each side
 _LAST = _CELLS - 1
 _ROWS = [sum(1 << (_CELLS * row) for row in range(count)) for count in range(_CELLS + 1)]
 _THINNEST = 2.0  # points; what is thinner is a line, under which no text fits
+_RULE = 3.5  # points that pdfium takes a line for high that is ruled in one of them
 _GAP = 0.5  # points between two lines that may hide a text together
 _MOST = 4000  # areas that are told apart; further ones count as one
 _FEW = 64  # areas that are looked at one by one
@@ -85,9 +86,9 @@ class Scenery:
         box = transformed(pdf.bounds_of(item), matrix)
         if letters := drawn(item, kind, box, matrix):
             self.paths.append(letters)
+        if box[3] - box[1] < _RULE and box[2] - box[0] > _RULE:
+            self.rules.append(box)
         if box[2] - box[0] < _THINNEST or box[3] - box[1] < _THINNEST:
-            if box[2] - box[0] > _THINNEST:
-                self.rules.append(box)
             if joined := self._joined(box):
                 self._add(joined, None, texts)
         elif filled:

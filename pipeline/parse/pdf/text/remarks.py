@@ -5,7 +5,7 @@ Some are seen by nobody: by their flags, by their place, or because what is draw
 
 import re
 from collections.abc import Iterator
-from ctypes import c_int
+from ctypes import c_float, c_int
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -15,6 +15,7 @@ from pipeline.parse.pdf.binding import raw, string
 from pipeline.parse.pdf.geometry import Rectangle
 from pipeline.parse.pdf.objects import argument, fast
 from pipeline.parse.pdf.text.page import Page
+from pipeline.parse.pdf.text.said import folded
 
 _DRAWN = {raw.FPDF_ANNOT_WIDGET, raw.FPDF_ANNOT_FREETEXT}
 _REMARKS = {raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_HIGHLIGHT, raw.FPDF_ANNOT_UNDERLINE,
@@ -27,6 +28,8 @@ _SIZE = re.compile(rf"({_NUMBER})\s+Tf")
 _COLOUR = re.compile(rf"({_NUMBER}\s+{_NUMBER}\s+{_NUMBER}(?=\s+rg)|{_NUMBER}(?=\s+g\b))")
 _ICON = 20.0  # points of the sign for a remark, which has its size whatever its box says
 _MOST = 100_000  # annotations of a page
+_CLEAR = 0.05  # of opacity
+_TAG = re.compile(r"<[^>]*>|&#\d+;")
 _OPTIONS = 10_000  # of a list
 _count = fast(raw.FPDFPage_GetAnnotCount, c_int)
 
@@ -38,6 +41,7 @@ class Drawn:
     number: int
     text: str
     box: Rectangle
+    value: str = ""  # what is said of the text that is drawn, if it is a plain one
 
 
 @dataclass
@@ -46,7 +50,8 @@ class Annotations:
     (hidden.KINDS).
 
     `drawn`: those among the shown ones of which the page must tell whether they are seen. `covers`: the boxes of all
-    that may be painted over the page. `layered`: some with a text are in layers, of which pdfium does not tell.
+    that may be painted over the page. `strikes`: parts of the page that are struck out. `others`: texts that are read,
+    each with what is shown in its place. `layered`: some with a text are in layers, of which pdfium does not tell.
     `unsure`: to be sure, more would have to be drawn than is allowed.
     """
 
@@ -54,6 +59,8 @@ class Annotations:
     hidden: dict[str, str] = field(default_factory=dict)
     drawn: list[Drawn] = field(default_factory=list)
     covers: list[Rectangle] = field(default_factory=list)
+    strikes: list[Rectangle] = field(default_factory=list)
+    others: list[tuple[str, str]] = field(default_factory=list)
     left_out: int = 0
     layered: bool = False
     unsure: bool = False
@@ -87,17 +94,22 @@ def _add(found: Annotations, annotation: Any, number: int, text: str, clip: Rect
     marked = bool(raw.FPDFAnnot_GetFlags(annotation) & _UNSEEN)
     if not marked and subtype not in _BARE:
         found.covers.append(box)
+    if subtype == raw.FPDF_ANNOT_STRIKEOUT and not marked and not _is_clear(annotation):
+        found.strikes += _quads(annotation) or [box]
     if not text:
         return
     marked |= form is not None and _is_password(annotation, form)
-    hides = "marked_hidden" if marked else _place_hides(subtype, box, clip) or _style_hides(annotation, subtype)
+    hides = "marked_hidden" if marked else _look_hides(annotation, subtype, box, clip)
     if hides:
         found.hidden[text] = hides
         return
     found.shown.append(text)
     found.layered |= bool(raw.FPDFAnnot_HasKey(annotation, b"OC"))
     if subtype in _DRAWN and raw.FPDFAnnot_HasKey(annotation, b"AP"):
-        found.drawn.append(Drawn(number, text, box))
+        found.drawn.append(Drawn(number, text, box, _value(annotation, subtype, form)))
+    rich, plain = _rich(annotation, subtype), _value(annotation, subtype, form)
+    if rich and plain and folded(rich) != folded(plain):
+        found.others.append((plain, rich))
 
 
 def _box_of(annotation: Any) -> Rectangle:
@@ -105,6 +117,46 @@ def _box_of(annotation: Any) -> Rectangle:
     raw.FPDFAnnot_GetRect(annotation, box)
     left, right, bottom, top = *sorted((box.left, box.right)), *sorted((box.bottom, box.top))
     return left, bottom, right, top
+
+
+def _look_hides(annotation: Any, subtype: int, box: Rectangle, clip: Rectangle) -> str | None:
+    if subtype in _REMARKS and _is_clear(annotation):
+        return "invisible"
+    return _place_hides(subtype, box, clip) or _style_hides(annotation, subtype)
+
+
+def _is_clear(annotation: Any) -> bool:
+    """Whether an annotation is to be drawn with no opacity."""
+    opacity = c_float(1.0)
+    return bool(raw.FPDFAnnot_GetNumberValue(annotation, b"CA", opacity)) and opacity.value <= _CLEAR
+
+
+def _quads(annotation: Any) -> list[Rectangle]:
+    """The boxes around the parts of the page that an annotation is for."""
+    found, quad = list[Rectangle](), raw.FS_QUADPOINTSF()
+    for place in range(min(raw.FPDFAnnot_CountAttachmentPoints(annotation), _OPTIONS)):
+        if raw.FPDFAnnot_GetAttachmentPoints(annotation, place, quad):
+            xs, ys = (quad.x1, quad.x2, quad.x3, quad.x4), (quad.y1, quad.y2, quad.y3, quad.y4)
+            found.append((min(xs), min(ys), max(xs), max(ys)))
+    return found
+
+
+def _value(annotation: Any, subtype: int, form: Any) -> str:
+    """What an annotation says of the text that is drawn for it; "" for boxes to tick and lists."""
+    if subtype != raw.FPDF_ANNOT_WIDGET:
+        return _string(annotation, b"Contents")
+    if form is None or raw.FPDFAnnot_GetFormFieldType(form, annotation) != raw.FPDF_FORMFIELD_TEXTFIELD:
+        return ""
+    return string(lambda buffer, size: raw.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, size))
+
+
+def _rich(annotation: Any, subtype: int) -> str:
+    """The text with markup that programs show in place of the plain one."""
+    return _TAG.sub(" ", _string(annotation, b"RV" if subtype == raw.FPDF_ANNOT_WIDGET else b"RC"))
+
+
+def _string(annotation: Any, key: bytes) -> str:
+    return string(lambda buffer, size: raw.FPDFAnnot_GetStringValue(annotation, key, buffer, size))
 
 
 def _place_hides(subtype: int, box: Rectangle, clip: Rectangle) -> str | None:

@@ -279,3 +279,18 @@ def test_formulas_and_doubtful_formats_of_xlsb(parse) -> None:
         "stored results unlike their formulas: 1 (A!D1: 9000 stored, =SUM(A1:B1) gives 3)",
         "cells that show something else than their value: 1 (A!E1 shows 1,000.00 of 987654)",
     )
+
+
+def test_cells_in_fonts_of_signs_of_xls(parse) -> None:
+    def named(name: str, charset: int) -> bytes:
+        said = struct.pack("<HHHHHBBBBBB", 200, 0, 0x7FFF, 400, 0, 0, 0, charset, 0, len(name), 0)
+        return biff(0x31, said + name.encode())
+
+    fonts = named("Arial", 0) + named("Wingdings", 2) + named("Symbol", 2) + font() + named("Odd", 2)
+    styles = b"".join(style(font=number) for number in (0, 1, 2, 5))
+    cells = [(0, 1, "\xfe"), (1, 2, "m"), (2, 0, "m"), (3, 3, "m")]
+    label = b"".join(
+        biff(0x204, struct.pack("<HHHHB", 0, column, which, 1, 0) + text.encode("latin-1"))
+        for column, which, text in cells
+    )
+    assert parse(workbook({"A": label}, head=fonts + styles)).text == "A\n\n[x] | \u00b5 | m | \ufffd"

@@ -391,3 +391,16 @@ def test_values_that_are_repeated_to_fill_their_cell(book) -> None:
     styles = "<cellXfs><xf/><xf><alignment horizontal='fill'/></xf></cellXfs>"
     parsed = book(rows([v("9", "n", "s='1'"), v("-", "str", "s='1'")]), styles=styles)
     assert (parsed.text, parsed.unsure) == ("A\n\n9 | -", (DOUBTFUL + "1 (A!A1 shows 9 of 9)",))
+
+
+def test_cells_in_fonts_of_signs(book) -> None:
+    fonts = (
+        "<fonts><font/><font><name val='Wingdings'/></font><font><name val='Symbol'/><charset val='2'/></font>"
+        "<font><name val='House Icons'/><charset val='2'/></font></fonts>"
+    )
+    styles = fonts + "<cellXfs>" + "".join(f"<xf fontId='{number}'/>" for number in range(4)) + "</cellXfs>"
+    texts = [("\u00fe", 1), ("\u00a8", 1), ("m", 2), ("m", 0), ("m", 3), ("\uf06d", 0)]
+    cells = [f"<c t='inlineStr' s='{style}'><is><t>{text}</t></is></c>" for text, style in texts]
+    parsed = book(rows(cells), styles=styles)
+    assert parsed.text == "A\n\n[x] | [ ] | \u00b5 | m | \ufffd | \ufffd"
+    assert "signs of symbol fonts that are in no table, written as U+FFFD: 2" in parsed.notes

@@ -1,5 +1,7 @@
 """What Word shows in controls and fields, and what is stored that says something else."""
 
+import io
+import zipfile
 from collections.abc import Callable
 
 import pytest
@@ -267,3 +269,51 @@ def test_a_fraction_beside_a_number(read: Read) -> None:
 
     half = f"<m:f><m:num>{t('1')}</m:num><m:den>{t('2')}</m:den></m:f>"
     assert read(r("EUR 1") + f"<m:oMath {m}>{half}</m:oMath>").text == "EUR 1 1/2"
+
+
+def test_controls_bound_to_the_properties_of_the_document(parse, office, rels) -> None:
+    core = "http://schemas.openxmlformats.org/package/2006/metadata/core-properties"
+    binding = (
+        f"<w:dataBinding w:prefixMappings=\"xmlns:c='{core}' xmlns:d='http://purl.org/dc/elements/1.1/'\" "
+        "w:xpath='/c:coreProperties[1]/d:title[1]' w:storeItemID='{6C3C8BC8-F283-45AE-878A-BAB7291924A1}'/>"
+    )
+    body = f"<w:p>{control(binding + '<w:text/>', r('pay 9,000'))}</w:p>"
+    links = rels(("officeDocument", "word/document.xml"), ("core-properties", "docProps/core.xml"))
+    data = office("docx", {
+        "word/document.xml": f"<w:document {SPACES}><w:body>{body}</w:body></w:document>",
+        "docProps/core.xml": f"<c:coreProperties xmlns:c='{core}' xmlns:d='http://purl.org/dc/elements/1.1/'>"
+        "<d:title>pay 1,000</d:title></c:coreProperties>",
+    })  # fmt: skip
+    parsed = parse(replaced(data, "_rels/.rels", links))
+    assert parsed.text == "pay 1,000"
+    assert parsed.unsure
+
+
+def replaced(data: bytes, name: str, content: str) -> bytes:
+    """The package with other content in one part."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as before, zipfile.ZipFile(file, "w") as after:
+        for part in before.namelist():
+            after.writestr(part, content if part == name else before.read(part))
+    return file.getvalue()
+
+
+def test_controls_bound_to_a_document_in_one_file(read: Read) -> None:
+    body = "<w:body><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:body>"
+    inside = '<?xml version="1.0" encoding="utf-16"?>'
+    inside += f"<pkg:package xmlns:pkg='urn:p' xmlns:w='{W}'>{body}</pkg:package>"
+
+    def bound(text: str) -> Parsed:
+        value = inside.format(text).replace("<", "&lt;")
+        return read(f"<w:p>{control(BOUND, r('1,000'))}</w:p>", bound=f"<value>{value}</value>")
+
+    assert (bound("1,000").text, bound("1,000").unsure) == ("1,000", ())
+    assert bound("9,000").text == "9,000"
+    assert bound("9,000").unsure
+
+
+def test_documents_in_other_files_are_noted(parse, office, rels) -> None:
+    links = rels(("subDocument", "chapter2.docx"))
+    body = f"<w:document {SPACES}><w:body><w:p>{r('one')}</w:p></w:body></w:document>"
+    data = office("docx", {"word/document.xml": body, "word/_rels/document.xml.rels": links})
+    assert parse(data).notes == ("parts of the document in files of their own, not read: 1",)

@@ -140,3 +140,66 @@ def test_digits_that_are_drawn_by_the_page_are_looked_at(parse) -> None:
     assert read(parse, in_font(b"1240", *drawn_font(*"0123456789"))) == ("1240", ())
     _, unsure = read(parse, in_font(b"1240", *drawn_font(*"0923456781")))
     assert "fonts draw other letters or digits than are read on page 1" in unsure
+
+
+SHOWN = "a form field or remark that is shown otherwise on page 1"
+
+
+def field(value: bytes, drawn: bytes, more: bytes = b"", width: int = 400) -> Added:
+    """A form field with a value, and what is drawn for it."""
+    box = b"/Subtype /Form /BBox [0 0 %d 20] /Resources << /Font << /F 5 0 R >> >>" % width
+    entries = b"/Type /Annot /Subtype /Widget /FT /Tx /T (a: name) /V (%s) /DA (/F 12 Tf 0 g) /Rect [72 390 %d 410] "
+    return Added(
+        page=b"/Annots [6 0 R]",
+        catalog=b"/AcroForm << /Fields [6 0 R] /DR << /Font << /F 5 0 R >> >> >>",
+        objects=(
+            b"<< %s /P 3 0 R /AP << /N 7 0 R >> %s >>" % (entries % (value, 72 + width), more),
+            stream(b"BT /F 12 Tf 2 4 Td (%s) Tj ET" % drawn, box),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("added", "told"),
+    [
+        (field(b"Pay 9000 EUR", b"Pay 1000 EUR"), '"Pay 9000 EUR" for "Pay 1000 EUR"'),
+        (field(b"9000", b"1000"), '"9000" for "1000"'),
+        (field(b"no pets are allowed in the flat", b"no pets are allowed in the flat", width=60), "no pets are"),
+        (
+            field(b"1000", b"1000", b"/Ff 33554432 /RV (<body><p>9000</p></body>)"),
+            '"1000" for " 9000 "'.replace(" 9000 ", "9000"),
+        ),
+    ],
+)
+def test_a_field_that_is_drawn_otherwise_is_for_a_person(parse, added: Added, told: str) -> None:
+    _, unsure = read(parse, added)
+    assert any(why.startswith(SHOWN) and told in why for why in unsure)
+
+
+@pytest.mark.parametrize(
+    ("value", "drawn"), [(b"1240.5", b"1,240.50 EUR"), (b"2026-06-30", b"30.06.2026"), (b"Anna Weber", b"ANNA WEBER")]
+)
+def test_a_field_that_is_drawn_in_another_form_is_believed(parse, value: bytes, drawn: bytes) -> None:
+    assert read(parse, field(value, drawn))[1] == ()
+
+
+def test_rich_text_of_a_remark_that_says_something_else(parse) -> None:
+    remark = (
+        b"/Annots [<< /Type /Annot /Subtype /Text /Rect [72 390 92 410] /Contents (rent 1000) /RC (<p>rent %s</p>) >>]"
+    )
+    assert read(parse, Added(page=remark % b"1000"))[1] == ()
+    _, unsure = read(parse, Added(page=remark % b"9000"))
+    assert unsure == (f'{SHOWN}: "rent 1000" for "rent 9000"',)
+
+
+def test_a_note_without_opacity_is_hidden(parse) -> None:
+    note = b"/Annots [<< /Type /Annot /Subtype /Text /Rect [72 390 92 410] /Contents (psst) /CA %s >>]"
+    assert "psst" in parse(Added(page=note % b"0.6").pdf()).text
+    parsed = parse(Added(page=note % b"0").pdf())
+    assert "psst" not in parsed.text
+    assert [one.kind for one in parsed.hidden] == ["invisible"]
+
+
+def test_a_number_under_another_one_is_not_read(parse) -> None:
+    over = say(b"EUR 9000") + b"1 g 70 395 200 20 re f 0 g " + say(b"EUR 1000")
+    assert read(parse, Added(over))[0] == "EUR 1000"
