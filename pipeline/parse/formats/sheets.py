@@ -18,7 +18,7 @@ from pipeline.parse.look.colours import WHITE
 from pipeline.parse.office.binary.ole import CompoundFile, format_compound
 from pipeline.parse.office.cells import number_text
 from pipeline.parse.office.sheets.biff import Sheet, read_sheets
-from pipeline.parse.office.sheets.grid import Grid, Stored, read_formula
+from pipeline.parse.office.sheets.grid import Formula, Grid, Stored
 from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.office.sheets.xlsb import read_workbook
 from pipeline.parse.writer import TextWriter
@@ -100,7 +100,7 @@ class _Book:
             cells = enumerate(map(_stored, row), start=left + 1)
             grid.rows[number] = {column: stored for column, stored in cells if stored[1]}
         for (row_number, column), formula in self._sheets[self._names[name]].beside.formulas.items():
-            grid.formulas[row_number + 1, column + 1] = read_formula(formula)
+            grid.formulas[row_number + 1, column + 1] = Formula(formula)
         return grid
 
     def _shown(self, writer: TextWriter, sheet: Sheet, row: int, left: int, values: list[Any]) -> Iterator[str]:

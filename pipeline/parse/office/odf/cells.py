@@ -5,13 +5,13 @@ import re
 from lxml import etree
 
 from pipeline.parse.office.odf.document import attribute, full, named, repeats
-from pipeline.parse.office.sheets.grid import Grid, Stored, read_formula
+from pipeline.parse.office.sheets.grid import Formula, Grid, Stored
 
 _NUMBERS = {"float", "percentage", "currency"}
 _PREFIX = re.compile(r"^(?:of:|oooc:|msoxl:)?=")
 _BRACKETS = re.compile(r'"(?:[^"]|"")*"|\[([^\]]*)\]')
 _ADDRESS = re.compile(r"\$?('(?:[^']|'')*'|[^.:'$\[\]]*)\.(\$?[A-Za-z]+\$?\d*)")
-_MOST = 2_000_000  # cells of a sheet that formulas may refer to
+_MOST = 1_000_000  # cells of a sheet that formulas may refer to
 
 
 def a1_formula(formula: str) -> str:
@@ -57,7 +57,7 @@ def read_grid(table: etree._Element) -> Grid | None:
                 for place in range(number, number + count):
                     grid.rows.setdefault(place, {}).update(dict.fromkeys(range(column, column + width), stored))
             if formula:
-                grid.formulas[number, column] = read_formula(a1_formula(formula))
+                grid.formulas[number, column] = Formula(a1_formula(formula))
             column += width
         number += count
     return grid

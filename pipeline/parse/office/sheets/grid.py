@@ -10,7 +10,7 @@ from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.cells import unescaped
 from pipeline.parse.office.package import Package
 from pipeline.parse.office.sheets.conditions import read_areas
-from pipeline.parse.office.sheets.formulas import Reference, references
+from pipeline.parse.office.sheets.formulas import references
 from pipeline.parse.office.sheets.values import Area, UnknownError
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -28,28 +28,25 @@ Place = tuple[str, int, int]
 
 
 class Formula(NamedTuple):
-    """A formula as it is written, its pattern and references (see `references`), and how far these are moved."""
+    """A formula as it is written, and how far its references are moved down and to the right; `is_known`: not one that
+    fills several cells."""
 
     text: str
-    pattern: str
-    refs: Sequence[Reference]
     moved: tuple[int, int] = (0, 0)
+    is_known: bool = True
 
     @property
     def is_constant(self) -> bool:
         """Whether it depends on nothing but itself: no cells, names, other files, time or chance."""
-        return bool(self.text) and not self.refs and not _OUTSIDE.search(_TEXT.sub("", self.text))
+        text = _TEXT.sub("", self.text)
+        return bool(text) and self.is_known and not references(text)[1] and not _OUTSIDE.search(text)
 
-    def cells(self) -> list[tuple[int, int]]:
-        """Row and column of each cell that it refers to."""
+    def read(self) -> tuple[str, list[tuple[int, int]]]:
+        """Its pattern (see `references`), and row and column of each cell that it refers to."""
+        pattern, refs = references(self.text.removeprefix("=")) if self.is_known else ("", [])
         down, right = self.moved
-        return [(row + (0 if keep_row else down), column + (0 if keep_column else right))
-                for keep_column, column, keep_row, row in self.refs]  # fmt: skip
-
-
-def read_formula(text: str) -> Formula:
-    """A formula as it is written."""
-    return Formula(text, *references(text.removeprefix("=")))
+        return pattern, [(row + (0 if keep_row else down), column + (0 if keep_column else right))
+                         for keep_column, column, keep_row, row in refs]  # fmt: skip
 
 
 class Table(NamedTuple):
@@ -94,8 +91,8 @@ class Grid:
             master, top, left = self._shared[number]
             return master._replace(moved=(row - top, column - left))
         if kind == "dataTable" or (kind == "array" and ":" in element.get("ref", "")):
-            return Formula(text, "", ())
-        formula = read_formula(text)
+            return Formula(text, is_known=False)
+        formula = Formula(text)
         if kind == "shared":
             self._shared[number] = formula, row, column
         return formula

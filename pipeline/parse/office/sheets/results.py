@@ -11,11 +11,13 @@ from datetime import datetime
 from pipeline.parse.look.hidden import HiddenText
 from pipeline.parse.office.cells import column_letters, number_text
 from pipeline.parse.office.sheets.formulas import compiled
-from pipeline.parse.office.sheets.grid import Formula, Grid, Place, Stored, Table, read_formula
+from pipeline.parse.office.sheets.grid import Formula, Grid, Place, Stored, Table
 from pipeline.parse.office.sheets.values import Area, FaultError, Operand, UnknownError, Value, single
 
-_STEPS = 3_000_000  # cells that are looked at for all formulas of a workbook
+_STEPS = 2_000_000  # cells that are looked at for all formulas of a workbook
 _NAMES_DEEP = 8
+_BEYOND = (ArithmeticError, ValueError, RecursionError)  # of numbers too large, and what nests too deep
+_NOT_COMPUTED = "results of formulas that are stale or missing, and were not computed"
 _RANGE = 10_000  # cells of a chart's series
 _NAMED = 3  # examples in a note
 _SHORT = 80
@@ -86,9 +88,9 @@ class Results:
 
     def cells(self, reference: str, sheet: str) -> list[Value] | None:
         """The values of the cells that a reference on a sheet names; None where that is not known, or not one range."""
-        formula = read_formula(reference)
+        pattern, refs = Formula(reference).read()
         try:
-            area = compiled(formula.pattern)(_Scope(self, (sheet.lower(), 0, 0), formula.cells()))
+            area = compiled(pattern)(_Scope(self, (sheet.lower(), 0, 0), refs))
             if not isinstance(area, Area) or (area.bottom - area.top + 1) * (area.right - area.left + 1) > _RANGE:
                 return None
             columns = range(area.left, area.right + 1)
@@ -97,7 +99,7 @@ class Results:
                 for row in range(area.top, area.bottom + 1)
                 for column in columns
             ]
-        except (UnknownError, FaultError, _PendingError):
+        except (UnknownError, FaultError, _PendingError, *_BEYOND):
             return None
 
     def _settled(self, place: Place) -> Value:
@@ -131,7 +133,7 @@ class Results:
     def finish(self, hidden: HiddenText) -> list[str]:
         """Notes of what was computed and not checked; what cannot be trusted asks for review."""
         for what, found in (
-            ("results of formulas that are stale or missing, and were not computed", self._missing),
+            (_NOT_COMPUTED, self._missing),
             ("stored results unlike their formulas", self._unlike),
             ("stored results of constant formulas that could not be computed", self._constant),
             ("cells that show something else than their value", self._doubtful),
@@ -146,9 +148,16 @@ class Results:
                 hidden.review(_listed(what, found))
         if self._left < 0:
             hidden.review("there are too many formulas to hold their results against what they give")
-        notes = [_listed("results of formulas computed, as the stored ones are stale or missing", self._computed)]
+        notes = [
+            _listed(what, found)
+            for what, found in (
+                ("results of formulas computed, as the stored ones are stale or missing", self._computed),
+                (_NOT_COMPUTED, self._missing),
+            )
+            if found
+        ]
         unchecked = f"results of formulas taken as stored, unchecked: {self._unchecked:,}"
-        return [*(notes if self._computed else []), *([unchecked] if self._unchecked else [])]
+        return [*notes, *([unchecked] if self._unchecked else [])]
 
     def value(self, place: Place) -> Value:
         """The value of a cell, for formulas; raises FaultError, UnknownError and _PendingError."""
@@ -220,8 +229,8 @@ class Results:
             raise UnknownError
         self._depth += 1
         try:
-            formula = read_formula(text)
-            return compiled(formula.pattern)(_Scope(self, (sheet, 0, 0), formula.cells()))
+            pattern, refs = Formula(text).read()
+            return compiled(pattern)(_Scope(self, (sheet, 0, 0), refs))
         finally:
             self._depth -= 1
 
@@ -235,10 +244,19 @@ class Results:
 
     def _formula(self, place: Place) -> Formula:
         grid = self._grids[place[0]]
-        return grid.formulas[place[1:]] if grid else Formula("", "", ())
+        return grid.formulas[place[1:]] if grid else Formula("")
 
     def _outcome(self, place: Place) -> Value | FaultError | UnknownError:
         """What a formula gives; of those that it needs, the innermost is computed first, without end none."""
+        if not self._stale:  # then few are asked for again
+            try:
+                return self._evaluate(place)
+            except (FaultError, UnknownError) as outcome:
+                return outcome
+            except _BEYOND:
+                return UnknownError()
+            except _PendingError:
+                pass
         waiting, begun = [place], set[Place]()
         while waiting:
             one = waiting[-1]
@@ -255,13 +273,13 @@ class Results:
                     self._known[one] = UnknownError()
             except (FaultError, UnknownError) as outcome:
                 self._known[one] = outcome
-            except RecursionError:
+            except _BEYOND:
                 self._known[one] = UnknownError()
         return self._known[place]
 
     def _evaluate(self, place: Place) -> Value:
-        formula = self._grid(place[0]).formulas[place[1:]]
-        found = single(_Scope(self, place, formula.cells()), compiled(formula.pattern))
+        pattern, refs = self._grid(place[0]).formulas[place[1:]].read()
+        found = single(_Scope(self, place, refs), compiled(pattern))
         return 0.0 if found is None else found
 
 

@@ -94,7 +94,7 @@ def test_results_that_are_not_stored(book) -> None:
 def test_results_that_cannot_be_computed_are_never_zero_in_silence(book) -> None:
     parsed = book(rows([v("7"), f("VLOOKUP(1,A1:B2,2)", "0")], [f("NOW()")]), about=LOADS)
     assert parsed.text == "A\n\n7"
-    assert parsed.unsure == (MISSING + "2 (A!B1; A!A2)",)
+    assert parsed.unsure == parsed.notes == (MISSING + "2 (A!B1; A!A2)",)
     believed = book(rows([v("7"), f("VLOOKUP(1,A1:B2,2)", "9")]))
     assert (believed.text, believed.notes, believed.unsure) == ("A\n\n7 | 9", (UNCHECKED + "1",), ())
 
