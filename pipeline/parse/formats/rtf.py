@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pipeline.document import Parsed
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.encoding import codepages
-from pipeline.parse.look.symbols import shown_in
+from pipeline.parse.look.symbols import has_signs, shown_in
 from pipeline.parse.office.rtf_looks import ASIDE, CHARACTERS, SILENT, SPOKEN, SYMBOLS, Ground, Letters, Paper
 from pipeline.parse.office.word.fields import Field, doubts, drawn
 from pipeline.parse.writer import TextWriter
@@ -103,7 +103,7 @@ class _Reader:
         self._stack: list[_Group] = []
         self._fonts: dict[int, str] = {}
         self._names: dict[int, str] = {}  # of fonts
-        self._of_signs: set[int] = set()  # fonts that have no letters
+        self._of_signs: dict[int, bool] = {}  # fonts that have no letters, and whether their character set says so
         self._field_of: dict[int, Field] = {}  # by the depth of its group
         self._page = "cp1252"
         self._default_font = -1
@@ -228,7 +228,7 @@ class _Reader:
             self._names[self._font] = ""
         elif word in {"fcharset", "cpg"}:
             if word == "fcharset" and value == _OF_SIGNS:
-                self._of_signs.add(self._font)  # so do Symbol and its kin themselves
+                self._of_signs[self._font] = True
             encoding = codepages.of_charset(value or 0) if word == "fcharset" else codepages.of_page(value or 0)
             if encoding and not (word == "fcharset" and (value or 0) in {0, 1}):
                 self._fonts[self._font] = encoding
@@ -315,7 +315,9 @@ class _Reader:
     def _flush(self) -> None:
         """Decode the bytes that have come in one code page."""
         if self._bytes and self._in_fonts and self.depth - self._in_fonts < 2:
-            self._names[self._font] = self._names.get(self._font, "") + self._bytes.decode("latin-1")
+            name = self._names[self._font] = self._names.get(self._font, "") + self._bytes.decode("latin-1")
+            if has_signs(name.strip(" ;")):
+                self._of_signs.setdefault(self._font, False)
         if self._bytes and (of_field := self._group.of_field):
             if self._group.part == "fldinst":
                 of_field.code += self._bytes.decode(self._group.encoding, "replace")
@@ -340,8 +342,7 @@ class _Reader:
             group.of_field.add_result(text)
         font = self._default_font if group.font < 0 else group.font
         if font in self._of_signs or not text.isascii():
-            name, of_signs = self._names.get(font, "").strip(" ;"), font in self._of_signs
-            text = shown_in(name, text, of_signs=of_signs)
+            text = shown_in(self._names.get(font, ""), text, of_signs=self._of_signs.get(font, False))
         text = group.letters.marked(text)
         cell = len(self._flow.row) if group.in_table else None
         lost = None if text.isspace() else self._paper.hides(group.letters, group.ground, cell)

@@ -25,11 +25,11 @@ _MOST_PAGES = 500
 _SMALLEST = 16, 48  # pixels of the lower and of the longer side of a picture on which a word may stand
 _LARGE_ENOUGH = 2000  # pixels across of a picture whose letters will be large enough as they are
 _MOST_TIMES = 3
+_FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "GIF", "BMP", "PPM", "JPEG2000", "AVIF", "TGA")
 _MOST_ASKEW, _STEP, _FINE = 12.0, 1.0, 0.25  # degrees by which a page may lie askew
 _LEAST = 0.75  # degrees that Tesseract reads as well
 _ACROSS = 400  # pixels of the copy by which the angle is found
 _CLEARLY = 1.15  # times as unlike as in the picture as it is
-_FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "GIF", "BMP", "PPM", "JPEG2000", "AVIF", "TGA")
 _ORIENTATION, _ON_THEIR_SIDE = 0x0112, {5, 6, 7, 8}  # EXIF's tag, and those of its values that turn a picture
 
 if HERE:

@@ -3,7 +3,8 @@
 import ctypes
 from collections.abc import Iterable, Sequence
 from ctypes import addressof, c_double, c_int, c_uint, c_void_p
-from itertools import repeat, starmap
+from itertools import compress, count, pairwise, repeat, starmap
+from operator import ne
 from types import TracebackType
 from typing import Any, Self
 
@@ -112,19 +113,29 @@ class Page:
 
     def stretches(self, items: Sequence[int]) -> list[tuple[int, int]]:
         """The places in the page's text from and to which each of these texts reaches; twice the same if nowhere."""
-        characters, found = argument(self.characters), dict[int, tuple[int, int]]()
-        for place, item in enumerate(self.text_objects()):
-            at = _text_place(characters, place) if item else -1
-            if at >= 0:
-                found[item] = (found[item][0], at + 1) if item in found else (at, at + 1)
+        found = dict[int, tuple[int, int]]()
+        objects = self.text_objects()
+        borders = [0, *compress(count(1), map(ne, objects, objects[1:])), len(objects)]
+        for first, end in pairwise(borders):
+            if objects and (item := objects[first]) and (run := self._in_text(first, end)):
+                found[item] = (found[item][0], run[1]) if item in found else run
         return [found.get(item, (0, 0)) for item in items]
+
+    def _in_text(self, first: int, end: int) -> tuple[int, int] | None:
+        """The place of the first one of these characters in the page's text, and that behind the last one; None where
+        they are no part of it."""
+        characters = argument(self.characters)
+        places = (_text_place(characters, place) for place in range(first, end))
+        start = next((place for place in places if place >= 0), -1)
+        places = (_text_place(characters, place) for place in range(end - 1, first - 1, -1))
+        return None if start < 0 else (start, 1 + next(place for place in places if place >= 0))
 
     def unmapped(self) -> list[int]:
         """The places of those characters for which their font does not say what they are."""
-        characters, count = argument(self.characters), self.count_characters()
-        if not any(starmap(_has_no_mapping, zip(repeat(characters, count), range(count), strict=True))):
+        characters, number = argument(self.characters), self.count_characters()
+        if not any(starmap(_has_no_mapping, zip(repeat(characters, number), range(number), strict=True))):
             return []  # on nearly every page
-        return [place for place in range(count) if _has_no_mapping(characters, place) > 0]
+        return [place for place in range(number) if _has_no_mapping(characters, place) > 0]
 
     def box_of_character(self, place: int) -> Rectangle:
         """The box around the character at a place, in points of the page."""

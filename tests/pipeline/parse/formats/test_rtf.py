@@ -113,10 +113,10 @@ def test_raised_lowered_and_struck_out_text(parse) -> None:
 
 def test_fonts_of_signs(parse) -> None:
     fonts = r"{\fonttbl{\f0 Arial;}{\f3\froman\fcharset2{\*\panose 05}Symbol;}"
-    fonts += r"{\f4\fcharset2 Wingdings;}{\f5\fcharset2 Odd;}}"
-    body = r"5 {\f3 m}g {\f3\'b3} 1 {\f3\u-3987 m}l {\f4\'fe} yes{\f5 ab} {\loch\af3\f0 m}"
+    fonts += r"{\f4\fcharset2 Wingdings;}{\f5\fcharset2 Odd;}{\f6 Symbol;}}"
+    body = r"5 {\f3 m}g {\f3\'b3} 1 {\f3\u-3987 m}l {\f4\'fe} yes{\f5 ab} {\loch\af3\f0 m}{\f6 m}"
     parsed = parse(rtf(body, r"\ansi\ansicpg1252\deff0" + fonts))
-    assert parsed.text == "5 \u00b5g \u2265 1 \u00b5l [x] yes\ufffd\ufffd m"
+    assert parsed.text == "5 \u00b5g \u2265 1 \u00b5l [x] yes\ufffd\ufffd m\u00b5"
     assert parsed.notes == ("signs of symbol fonts that are in no table, written as U+FFFD: 2",)
 
 
