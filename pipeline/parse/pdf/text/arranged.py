@@ -103,8 +103,8 @@ def _steps(layout: Layout) -> _Steps:
         elif (
             abs(x1 - x0) < height
             and size > _LINE * height
-            and boxes[place + 1][2] - x1 < _LETTER * h1
-            and boxes[place][2] - x0 < _STACKED * h0
+            and x1 < boxes[place + 1][2] < x1 + _LETTER * h1  # no blank
+            and x0 < boxes[place][2] < x0 + _STACKED * h0
         ):
             found.stacked.append(place + 1)
     return found

@@ -47,6 +47,7 @@ class Page:
             self.handle = _load(document, index)
         self.address = pointer(self.handle)
         self.characters = 0
+        self._text: str | None = None
         self.form = document.formenv
         if self.form:
             raw.FORM_OnAfterLoadPage(self.handle, self.form)
@@ -68,6 +69,11 @@ class Page:
 
     def text(self) -> str:
         """The text of its characters, with "\\r\\n" at the ends of lines."""
+        if self._text is None:
+            self._text = self._read_text()
+        return self._text
+
+    def _read_text(self) -> str:
         characters = argument(self.characters)
         first, end = 0, self.count_characters()
         # Characters at either end that are no part of the text would make pdfium read beyond the others.
@@ -197,6 +203,7 @@ class Page:
         raw.FPDF_ClosePage(self.handle)
 
     def _close_text(self) -> None:
+        self._text = None
         if self.characters:
             _close_text(argument(self.characters))
             self.characters = 0
