@@ -125,11 +125,11 @@ def media_type_of(source: Source) -> str:
         return "message/rfc822"
     if kind := _picture(data):
         return kind
+    if kind := marked_as(source):
+        return kind
     is_text = looks_like_text(data)
     if what := _no_document(data, text=is_text):
         raise DocumentError(Failure.UNSUPPORTED, f"found {what}")
-    if kind := marked_as(source):
-        return kind
     if is_ebcdic(data) and not has_lines(data):
         raise DocumentError(
             Failure.UNSUPPORTED, "EBCDIC records of one length, whose fields a description elsewhere divides"

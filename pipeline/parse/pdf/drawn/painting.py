@@ -14,7 +14,6 @@ from pipeline.parse.pdf.objects import (
     Colour,
     argument,
     borders_of_text,
-    bounds_of,
     count_points,
     fast,
     point_of,
@@ -95,12 +94,14 @@ def boxes_of(items: Sequence[int]) -> list[Rectangle]:
     return [box if told else NOWHERE for texts in _portions(items) for told, box in _boxes(texts)]
 
 
-def reaches_beyond(text: Rectangle, box: Rectangle) -> bool:
-    """Whether a text may reach beyond a box, or has a width or a height but not both: letters without outlines are
+def reach_beyond(texts: Sequence[Rectangle], box: Rectangle) -> list[bool]:
+    """Whether each text may reach beyond a box, or has a width or a height but not both: letters without outlines are
     so."""
-    left, bottom, right, top = text
     x0, y0, x1, y1 = box
-    return not (x0 <= left and y0 <= bottom and right <= x1 and top <= y1) or (left < right) != (bottom < top)
+    return [
+        not (x0 <= left and y0 <= bottom and right <= x1 and top <= y1) or (left < right) != (bottom < top)
+        for left, bottom, right, top in texts
+    ]
 
 
 def _boxes(texts: list[Any]) -> Iterator[tuple[bool, Rectangle]]:
@@ -109,12 +110,12 @@ def _boxes(texts: list[Any]) -> Iterator[tuple[bool, Rectangle]]:
     return zip(told, _SIDES.iter_unpack(_slots[: _SLOT.size * len(texts)]), strict=True)
 
 
-def may_cross_border(text: int, number: int, margin: float) -> bool:
-    """Whether a text is not wholly within its border with this number, from 0, but for a margin.
+def may_cross_border(text: int, box: Rectangle, number: int, margin: float) -> bool:
+    """Whether a text with a `box` is not wholly within its border with this number, from 0, but for a margin.
 
     True also where the border is no upright box, as two opposite ends of four or five tell.
     """
-    borders, box = borders_of_text(text), bounds_of(text)
+    borders = borders_of_text(text)
     if box == NOWHERE or count_points(borders, number) not in _BOX:
         return True
     first, third = point_of(borders, number, 0), point_of(borders, number, 2)

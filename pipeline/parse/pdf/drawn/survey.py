@@ -3,8 +3,9 @@
 This looks at every object of every page, so it asks only for numbers. What they leave open, a picture decides.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 
 from pipeline.parse.look.appearance import SMALLEST
 from pipeline.parse.pdf import objects as pdf
@@ -14,7 +15,7 @@ from pipeline.parse.pdf.drawn.painting import (
     boxes_of,
     may_cross_border,
     painting,
-    reaches_beyond,
+    reach_beyond,
     states_of,
 )
 from pipeline.parse.pdf.drawn.scenery import PAPER, Scenery, near
@@ -152,7 +153,7 @@ class _Judge:
         self._borders = pdf.count_borders(found.texts)
         self._kinds = {state: painting(state) for state in set(self._states)}
         sizes = {state: of.upright for state, of in self._kinds.items()}
-        found.lines = [(x, y, sizes[state]) for (x, y), state in zip(places, self._states, strict=True)]
+        found.lines = [(x, y, size) for (x, y), size in zip(places, map(sizes.__getitem__, self._states), strict=True)]
         found.boxes = boxes_of(found.texts)
         found.fonts.update(of.font for of in self._kinds.values())
         self._blank = set(filter(may_be_blank, found.fonts))
@@ -181,9 +182,12 @@ class _Judge:
         a, b, c, d, e, f = matrix
         if b == 0.0 == c and a > 0.0 < d:
             found.lines[part] = [(a * x + e, d * y + f, d * height) for x, y, height in found.lines[part]]
+            found.boxes[part] = [
+                (a * x0 + e, d * y0 + f, a * x1 + e, d * y1 + f) for x0, y0, x1, y1 in found.boxes[part]
+            ]
         else:
             found.lines[part] = [(x, y, 0.0) for x, y, _ in found.lines[part]]
-        found.boxes[part] = [transformed(box, matrix) for box in found.boxes[part]]
+            found.boxes[part] = [transformed(box, matrix) for box in found.boxes[part]]
 
     def _add_large(self, group: _Group, places: range) -> None:
         """Add letters that may hide those below them, as areas."""
@@ -192,15 +196,15 @@ class _Judge:
         large = {state for state, of in self._kinds.items() if of.most >= least}
         if large:
             some = [place for place in places if self._states[place] in large]
-            for place, box in zip(some, map(pdf.bounds_of, self._texts(some)), strict=True):
-                self._found.scenery.add_large(transformed(box, group.matrix), place)
+            for place in some:
+                self._found.scenery.add_large(transformed(self._found.boxes[place], group.matrix), place)
 
     def _judge_group(self, group: _Group, places: range) -> None:
         doubtful = self._doubtful(group, places)
         beyond, crossing = self._beyond(group, places), self._crossing(group, places)
         judged = sorted(beyond | crossing | doubtful)
-        for place, box in zip(judged, map(pdf.bounds_of, self._texts(judged)), strict=True):
-            area = transformed(box, group.matrix)
+        for place in judged:
+            area = transformed(self._found.boxes[place], group.matrix)
             suspect = self._suspect(group, place, area, place in beyond, place in crossing)
             if suspect:
                 self._found.suspects[self._found.texts[place]] = suspect
@@ -237,22 +241,21 @@ class _Judge:
             and not near(of.colour[:3], PAPER)
         )
 
-    def _texts(self, places: Iterable[int]) -> list[int]:
-        return list(map(self._found.texts.__getitem__, places))
-
-    def _beyond(self, group: _Group, places: Sequence[int]) -> set[int]:
+    def _beyond(self, group: _Group, places: range) -> set[int]:
         """The texts that may reach beyond the page."""
         page = _ANYWHERE if group.inside else before(self._found.page, group.matrix)
-        boxes = self._found.boxes
-        return {place for place in places if not page or reaches_beyond(boxes[place], page)}
+        return set(
+            compress(places, reach_beyond(self._found.boxes[places[0] : places[-1] + 1], page)) if page else places
+        )
 
     def _crossing(self, group: _Group, places: Sequence[int]) -> set[int]:
         """The texts that may reach beyond their borders; most do not."""
         margin, crossing, number = MARGIN / max(stretching(group.matrix), 1e-9), set[int](), 0
+        texts, boxes = self._found.texts, self._found.boxes
         while places := [place for place in places if self._borders[place] > number]:
             if number == _BORDERS:
                 return crossing.union(places)
-            crossing |= {place for place in places if may_cross_border(self._found.texts[place], number, margin)}
+            crossing |= {place for place in places if may_cross_border(texts[place], boxes[place], number, margin)}
             number += 1
         return crossing
 

@@ -26,6 +26,7 @@ _END = re.compile(rb"\bstream\r?\n|\bendobj\b")
 _TOKEN = re.compile(
     rb"<<|>>|[\[\]]|/[^\s<>\[\]()/%{}]*|\((?:\\.|[^\\()])*\)|<[0-9A-Fa-f\s]*>|\d+ \d+ R\b|[^\s<>\[\]()/]+"
 )
+_WIDTHS = re.compile(rb"/W(?:idths)?\s*\[(?:[^\[\]]++|\[[^\[\]]*+\])*+\]")  # numbers that say nothing of characters
 _KEY = re.compile(rb"/(?:BaseFont|ToUnicode|CharProcs)\b")
 _KEYS = frozenset({b"/BaseFont", b"/ToUnicode", b"/CharProcs"})
 _SECTION = re.compile(rb"beginbf(char|range)(.*?)endbf", re.DOTALL)
@@ -71,7 +72,8 @@ class Said:
         if copy is None:
             return None
         objects = _places(copy)
-        return [_font(copy, objects, font) for font in _dictionaries(copy, objects.values())]
+        known: dict[int, Any] = {}
+        return [_font(copy, objects, known, font) for font in _dictionaries(copy, objects.values())]
 
     @cached_property
     def _may_map(self) -> bool:
@@ -162,7 +164,7 @@ def _object(copy: bytes, start: int) -> Any:
     """The object that begins at a place; of a stream its dictionary."""
     begin = copy.find(b"obj", start) + 3
     end = _END.search(copy, begin)
-    return _value(copy[begin : end.start() if end else begin])
+    return _value(_WIDTHS.sub(b"", copy[begin : end.start() if end else begin]))
 
 
 def _fonts_in(value: Any) -> Iterator[Dictionary]:
@@ -171,8 +173,8 @@ def _fonts_in(value: Any) -> Iterator[Dictionary]:
         if not _KEYS.isdisjoint(value) and not (isinstance(kind, bytes) and kind.startswith(b"/CIDFont")):
             yield value
         value = list(value.values())
-    if isinstance(value, list):
-        for one in value:
+    for one in value if isinstance(value, list) else ():
+        if not isinstance(one, bytes):
             yield from _fonts_in(one)
 
 
@@ -191,11 +193,13 @@ def _value(text: bytes) -> Any:
     return next(iter(stack[0]), None)
 
 
-def _font(copy: bytes, objects: dict[int, int], font: Dictionary) -> _Font:
+def _font(copy: bytes, objects: dict[int, int], known: dict[int, Any], font: Dictionary) -> _Font:
     def resolved(value: Any) -> Any:
         number = value.split()[0] if isinstance(value, bytes) and value.endswith(b" R") else b""
         start = objects.get(int(number)) if number else None
-        return value if start is None else _object(copy, start)
+        if start is not None and start not in known:
+            known[start] = _object(copy, start)
+        return value if start is None else known[start]
 
     name = _SUBSET.sub("", _text(resolved(font.get(b"/BaseFont"))).removeprefix("/"))
     kind = resolved(font.get(b"/Subtype"))
