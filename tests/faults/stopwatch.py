@@ -4,10 +4,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 from unittest.mock import patch
 
 from pipeline.document import Parsed
-from pipeline.parse import Options, ParserPool
+from pipeline.parse import ParserPool
 
 OVERRUN = 2.0  # seconds that a document may take beyond its limit
 
@@ -23,10 +24,10 @@ class Stopwatch:
         """While this lasts, every pool's parsing is timed."""
         parse = ParserPool.parse
 
-        def timed(pool: ParserPool, fd: int, name: str, options: Options, out: int | None = None) -> Parsed:
+        def timed(pool: ParserPool, fd: int, name: str, *more: Any) -> Parsed:
             begun = time.monotonic()
             try:
-                return parse(pool, fd, name, options, out)
+                return parse(pool, fd, name, *more)
             finally:
                 self.took.append((time.monotonic() - begun, name))  # appending is safe from any thread
 

@@ -19,6 +19,7 @@ from tests.jobs.conftest import Cloister, Place, entries
 
 NEWER = {"format": pipeline.FORMAT + 1, "version": "9.1.0", "more": ["what a newer version may add"]}
 ARGUMENTS = {
+    "new": ["more", "--task", "summarize", "--model", "tiny"],
     "run": ["sort"], "retry": ["sort"], "rerun": ["sort"], "learn": ["sort", "--examples", "e"],
     "qualify": ["sort", "--eval", "e"], "bench": ["tiny"], "model import": ["m.gguf"],
     "model quantize": ["m.gguf", "--type", "q4_0", "--name", "n"],

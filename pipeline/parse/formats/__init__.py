@@ -1,5 +1,7 @@
 """The formats that are read: one module each, by media type. What a document is, its bytes decide (sniff.py)."""
 
+from functools import cache
+
 from pipeline.openai.line import BATCH_FILE, REQUEST
 from pipeline.parse.contract import Marked, Parser, Source
 from pipeline.parse.formats import (
@@ -83,9 +85,13 @@ PARSERS: dict[str, Parser] = {
 }
 
 
-_MARKED = [(kind, module) for kind, module in PARSERS.items() if isinstance(module, Marked)]
-
-
 def marked_as(source: Source) -> str | None:
     """The media type whose module recognises the document by a mark of its own; of several the first of the table."""
-    return next((kind for kind, module in _MARKED if module.is_mine(source)), None)
+    return next((kind for kind in PARSERS if (module := _marked(kind)) and module.is_mine(source)), None)
+
+
+@cache
+def _marked(kind: str) -> Marked | None:
+    """The module of a kind, if it recognises its documents itself; to ask each for each document takes time."""
+    module = PARSERS[kind]
+    return module if isinstance(module, Marked) else None
