@@ -159,6 +159,7 @@ GROUPS = (
     ("needs_ocr", _PICTURES + _NEARLY_PICTURES + _FONTS),
     ("empty", _EMPTY),
     ("corrupt", _CORRUPT),
+    ("review", _REVIEW),
     ("unsupported", _OTHER_FORMATS + _OTHER_ARCHIVES + _OTHER_ENCODINGS),
 )
 EXPECTED = {path: failure for failure, paths in (*GROUPS, ("review", _REVIEW)) for path in paths.split("\n") if path}
