@@ -87,6 +87,10 @@ class Workspace:
         others = (path for path in self.jobs.glob("*") if not path.name.startswith(".") and path.suffix != ".yaml")
         return sorted(path for path in others if path.name != SCHEMA)
 
+    def misnamed_files(self) -> list[Path]:
+        """Those of them that were meant for jobs: job.yml."""
+        return [path for path in self.other_files() if path.suffix.lower() in {".yml", ".yaml"}]
+
 
 def job_files_in(folder: Path) -> list[Path]:
     """The job files of the workspace in a folder, sorted, whatever its site.yaml says."""

@@ -44,9 +44,12 @@ def check(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_j
     mistake in the job, or on the site; 3 for a refused model.
     """
     place = open_workspace(workspace)
-    names = jobs or [shown(path) for path in place.job_files()]
+    names = jobs or [shown(path) for path in (*place.job_files(), *place.misnamed_files())]
     if not names:
-        found, remedy = f"no job in {shown(place.jobs)}", "copy an example: cloister init DIR --example NAME"
+        found, remedy = (
+            f"no job in {shown(place.jobs)}",
+            "begin one: cloister new JOB; or copy an example: cloister init DIR --example NAME",
+        )
         raise ConfigError(Problem("cloister check", found, "jobs/NAME.yaml", remedy))
     known = pipeline.read_admissions(make_site(place))
     beside = Beside(place, readable_jobs(place), [path.stem for path in place.job_files()])

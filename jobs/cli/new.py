@@ -6,6 +6,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Final, get_args
 
@@ -67,7 +68,10 @@ def new(
     it. Elsewhere it says which option is lacking.
     """
     place = open_workspace(workspace)
-    file = place.jobs / f"{job}.yaml"
+    file, source = place.jobs / f"{job}.yaml", place.root / (folder or f"inbox/{job}")
+    if job.endswith((".yaml", ".yml")):
+        named = f"cloister new {job.rpartition('.')[0]}"
+        raise ConfigError(Problem("JOB", repr(job), "the name of a job, without the ending of its file", named))
     if file.exists():
         raise ConfigError(Problem(shown(file), "there is a job of this name", "a new name", "choose another one"))
     asks = _asker(sys.stdin.isatty() and sys.stderr.isatty() and not as_json)
@@ -77,17 +81,22 @@ def new(
         raise ConfigError(Problem("--task", repr(chosen), expected, did_you_mean(chosen, task_names())))
     given = {"labels": label, "fields": field, "question": question, "sentences": sentences}
     keys = dict(_keys(chosen, given, asks))
-    loaded = _model(place, job, model, lambda name: _text(job, folder, name, chosen, keys), asks)
+    was_there = source.exists()
+    try:
+        loaded = _model(place, job, model, lambda name: _text(job, folder, name, chosen, keys), asks)
+    except ConfigError:
+        if not was_there:
+            with suppress(OSError):
+                source.rmdir()
+        raise
     with file.open("x", encoding="utf-8") as out:
         out.write(_text(job, folder, loaded.config.model.name, chosen, keys))
-    source = f"{shown(make_plan(place, loaded).input.folder)}/"
+    into = f"{shown(make_plan(place, loaded).input.folder)}/"
     if as_json:
-        print_json(
-            {"job": job, "file": shown(file), "task": chosen, "model": loaded.config.model.name, "input": source}
-        )
+        print_json({"job": job, "file": shown(file), "task": chosen, "model": loaded.config.model.name, "input": into})
         return
     say(f"Made {shown(file)}, for the model {loaded.config.model.name}. Read it: its comments say what can be changed.")
-    say(f"  put documents into {source}\n  cloister check {job} && cloister run {job}")
+    say(f"  put documents into {into}\n  cloister check {job} && cloister run {job}")
 
 
 def _asker(is_terminal: bool) -> Callable[[str, str], str]:
@@ -113,7 +122,7 @@ def _keys(task: str, given: Mapping[str, Any], asks: Callable[[str, str], str]) 
         if name in section.model_fields:
             said: Any = given[name] or _LEFT_OUT.get(name) or asks(*_ASKED[name])
             is_list = section_at(job_config(), ("task", task, name)) is not None
-            yield name, [_item(each) for each in _several(said)] if is_list else said
+            yield name, [_item(each, typed=name == "fields") for each in _several(said)] if is_list else said
 
 
 def _several(said: str | Sequence[str]) -> Sequence[str]:
@@ -121,10 +130,10 @@ def _several(said: str | Sequence[str]) -> Sequence[str]:
     return [part for part in map(str.strip, said.split(",")) if part] if isinstance(said, str) else said
 
 
-def _item(said: str) -> dict[str, str]:
-    """NAME, NAME:TYPE, NAME=TEXT, or NAME:TYPE=TEXT as a mapping of the file."""
+def _item(said: str, *, typed: bool) -> dict[str, str]:
+    """NAME or NAME=TEXT as a mapping of the file; where it is `typed` also NAME:TYPE and NAME:TYPE=TEXT."""
     named, _, text = said.partition("=")
-    name, _, kind = named.partition(":")
+    name, _, kind = named.partition(":") if typed else (named, "", "")
     told = {"type": kind.strip(), "pattern" if kind.strip() == "regex" else "description": text.strip()}
     return {"name": name.strip(), **{key: value for key, value in told.items() if value}}
 

@@ -48,9 +48,12 @@ def plan(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_js
     in a job.
     """
     place = open_workspace(workspace)
-    names = jobs or [shown(path) for path in place.job_files()]
+    names = jobs or [shown(path) for path in (*place.job_files(), *place.misnamed_files())]
     if not names:
-        found, remedy = f"no job in {shown(place.jobs)}", "copy an example: cloister init DIR --example NAME"
+        found, remedy = (
+            f"no job in {shown(place.jobs)}",
+            "begin one: cloister new JOB; or copy an example: cloister init DIR --example NAME",
+        )
         raise ConfigError(Problem("cloister plan", found, "jobs/NAME.yaml", remedy))
     now = datetime.now(UTC)
     beside = [shown(path) for path in place.job_files() if not {path.stem, shown(path)} & {*names}]

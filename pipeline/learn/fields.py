@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from difflib import get_close_matches
 from itertools import islice
 from math import fsum
@@ -233,15 +234,37 @@ def _nearest(said: Said, field: Sought, text: str) -> str | None:
     return next(iter(get_close_matches(said, tried[:_TRIED], 1)), None)
 
 
+_CUT = re.compile(r"\w[.,]?$")
+_NUMBER = re.compile(r"(-?\d+(?:\.\d+)?)(?: [A-Z]{3}|%)?")
+_GOES_ON = re.compile(r"\w|[.,]\d")
+
+
 def _answer(said: Said, field: Sought, read: Read[Values]) -> Answer | None:
     """A value as the finder of its type gives it, with its place where that is said; None if it is not there."""
     text = read.document.text
     if isinstance(said, tuple):
         span = _placed(said, read)
         return None if span is None else Answer(_normal(text[span.start : span.end], field), span)
-    if any(one.value == said for one in _finder(field)(text, read_habits(text))):
-        return Answer(said)
-    return Answer(_normal(said, field)) if _pattern(said).search(text) else None
+    found = list(_finder(field)(text, read_habits(text)))
+    normal = _normal(said, field)
+    for meant in (said, normal):
+        if any(one.value == meant for one in found):
+            return Answer(meant)
+    places = [match.span() for match in _pattern(said).finditer(text)]
+    if field.type not in extracting.TEXTS:  # an amount may be given without its currency, as other programs export it
+        whole = [place for place in places if not _CUT.search(text, max(0, place[0] - 2), place[0])]
+        whole = [place for place in whole if not _GOES_ON.match(text, place[1])]
+        values = {one.value for one in found for start, end in whole if one.start <= start and end <= one.end}
+        values = values or {one.value for one in found if (given := _amount(normal)) and _amount(one.value) == given}
+        if len(values) == 1:
+            return Answer(values.pop())
+    return Answer(normal) if places else None
+
+
+def _amount(value: str) -> Decimal | None:
+    """The number of an amount or a percentage without its unit; None for what is none."""
+    number = _NUMBER.fullmatch(value)
+    return Decimal(number[1]) if number else None
 
 
 def _placed(said: tuple[int, int], read: Read[Values]) -> Span | None:

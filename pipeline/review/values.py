@@ -62,7 +62,9 @@ def parse_given(name: str, said: Any) -> Given:
         raise ReviewRefusedError(f"{name}: a value is given as value, start, end and page, or is null")
     text = said["value"]
     if not isinstance(text, str) or not text.strip():
-        raise ReviewRefusedError(f"{name}: the value is empty; say null where the document has none")
+        raise ReviewRefusedError(
+            f"{name}: the value is empty; where the document has none, say so (--absent FIELD; null in a file)"
+        )
     if len(text) > _MOST:
         raise ReviewRefusedError(f"{name}: the value has {len(text):,} characters; at most {_MOST:,} are taken")
     start, end, page = (said.get(key) for key in ("start", "end", "page"))

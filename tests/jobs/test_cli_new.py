@@ -79,6 +79,12 @@ def test_it_can_be_run_at_once(ready: Place, cloister: Cloister) -> None:
     assert cloister("run", "m24").code == 0
 
 
+def test_a_label_may_hold_a_colon(ready: Place, cloister: Cloister) -> None:
+    words = ["m24", "--task", "classify", "--label", "lease: a rental", "--label", "no"]
+    assert cloister("new", *words).code == 2 or load_job(ready.root / "jobs/m24.yaml").name == "m24"
+    assert "unknown key" not in cloister("new", *words).err
+
+
 def test_nothing_is_overwritten(ready: Place, cloister: Cloister) -> None:
     before = (ready.root / "jobs/sort.yaml").read_bytes()
     done = cloister("new", "sort", "--task", "summarize")
@@ -103,6 +109,7 @@ def test_nothing_is_overwritten(ready: Place, cloister: Cloister) -> None:
         (["m24", "--task", "summarize", "--folder", "inbox/sort"], "takes files too"),
         (["../x", "--task", "summarize"], "'job' is the text '../x'"),
         (["M 24", "--task", "summarize"], "'job' is the text 'M 24'"),
+        (["m24.yml", "--task", "summarize"], "cloister new m24"),
     ],
 )
 def test_what_is_refused_writes_nothing(ready: Place, cloister: Cloister, words: list[str], told: str) -> None:
@@ -110,6 +117,7 @@ def test_what_is_refused_writes_nothing(ready: Place, cloister: Cloister, words:
     assert (done.code, told in done.err) == (2, True), done.err
     assert [path.name for path in (ready.root / "jobs").glob("*.yaml")] == ["sort.yaml"]
     assert not list(ready.root.rglob("x.yaml"))
+    assert not [path for path in (ready.root / "inbox").iterdir() if path.name.startswith("m24")]
 
 
 def at_terminal(words: list[str], answers: str) -> Done:

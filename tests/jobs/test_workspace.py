@@ -142,6 +142,14 @@ def test_a_job_file_with_another_ending_is_told(ready: Place, cloister: Cloister
     assert "mv jobs/m24.yml jobs/m24.yaml" in told
 
 
+@pytest.mark.parametrize("command", ["check", "plan"])
+def test_a_misnamed_job_file_is_no_silence(ready: Place, cloister: Cloister, command: str) -> None:
+    (ready.root / "jobs/m24.yml").write_text("job: m24\n")
+    done = cloister(command)
+    assert done.code == 2
+    assert "mv jobs/m24.yml jobs/m24.yaml" in " ".join((done.out + done.err).split())
+
+
 @pytest.mark.parametrize("name", ["jobs/m24.yml", "m24.yml", "./jobs/m24.yml", "jobs/m24.YAML"])
 def test_a_path_with_another_ending_is_told(ready: Place, cloister: Cloister, name: str) -> None:
     (ready.root / "jobs/sort.yaml").rename(ready.root / "jobs" / Path(name).name)
