@@ -45,13 +45,13 @@ def formula_text(element: etree._Element) -> str:
 
 
 def _in_line(element: etree._Element, parts: Iterable[tuple[etree._Element, str]]) -> str:
-    """Parts that follow one another; a number and a fraction beside it are kept apart."""
-    line = (element.text or "").strip()
+    """Parts that follow one another; a number and a fraction or a power beside it are kept apart."""
+    line, was_built = (element.text or "").strip(), False
     for child, text in parts:
         built = local_name(child.tag) in _JOINED
-        if built and line[-1:].isalnum() and (text[:1].isdecimal() or text[:1] == "("):
-            line += " "
-        line += text + (child.tail or "").strip()
+        apart = (built and text[:1].isdecimal()) or (was_built and text[:1].isdecimal()) or (built and text[:1] == "(")
+        line += " " * (apart and line[-1:].isalnum()) + text + (child.tail or "").strip()
+        was_built = built or (was_built and not text)
     return line
 
 

@@ -13,6 +13,8 @@ MATHML, OFFICE = "http://www.w3.org/1998/Math/MathML", "http://schemas.openxmlfo
     [
         ("<mfrac><mn>1</mn><mn>2</mn></mfrac>", "1/2"),
         ("<mn>1</mn><mfrac><mn>1</mn><mn>2</mn></mfrac>", "1 1/2"),
+        ("<mfrac><mn>1</mn><mn>2</mn></mfrac><mn>3</mn>", "1/2 3"),
+        ("<msup><mn>10</mn><mn>9</mn></msup><mn>5</mn><mi>x</mi>", "10^9 5x"),
         ("<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>4</mn></mfrac>", "(a+b)/4"),
         ("<msubsup><mi>x</mi><mn>1</mn><mn>2</mn></msubsup>", "x_1^2"),
         ("<msup><mn>10</mn><mrow><mo>-</mo><mn>9</mn></mrow></msup>", "10^(-9)"),
