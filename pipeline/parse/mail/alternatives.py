@@ -75,12 +75,15 @@ def difference(read: str, other: str, names: tuple[str, str], unseen: Callable[[
     if numbers or words or more:
         known.append(_Text(_prepared(unseen())))
         numbers, words, more = _missing(unread, known)
-    for name, *both in ((names[1], numbers, words), (names[0], *_missing(shown, [unread])[:2])):
+    back = _missing(shown, [unread])[:2]
+    for name, *both in ((names[1], numbers, words), (names[0], *back)):
         for what, found in zip(("numbers", "words"), both, strict=True):
             notes += [f"{what} that only its {name} has: {len(found):,} ({_first(found)})"] if found else []
     said = [_first(numbers or more)] if numbers or more else []
     if news := next(filter(None, (_news(one, set(words)) for one in _paragraphs(unread.text))), "") if words else "":
         said.append(f'"{news}"')
+    elif exchanged := _exchanged(unread.spoken, shown.spoken, set(words), set(back[1])):
+        said.append(exchanged)
     elif _negations(unread.spoken) - _negations(shown.spoken):
         spoken = [word for paragraph in _paragraphs(unread.text) for word in _words(paragraph)]
         negations = _negations(spoken) - _negations(shown.spoken)
@@ -233,6 +236,17 @@ def _news(paragraph: str, missing: set[str]) -> str:
     new = _letters(one for one in found if one in missing)
     says = new >= _OTHER_LETTERS and new >= _OTHER_SHARE * _letters(found)
     return " ".join(paragraph.split())[:100] if says else ""
+
+
+def _exchanged(other: list[str], read: list[str], only_other: set[str], only_read: set[str]) -> str:
+    """Which word of the other text stands where the text that is read has another, between the same two; else ""."""
+    places = {(before, after): one for before, one, after in _in_threes(read) if one in only_read} if only_other else {}
+    found = ((one, places.get((before, after))) for before, one, after in _in_threes(other) if one in only_other)
+    return next((f'"{one}" for "{its}"' for one, its in found if its), "")
+
+
+def _in_threes(words: list[str]) -> Iterator[tuple[str, str, str]]:
+    return zip(["", *words], words, [*words[1:], ""], strict=False)
 
 
 def _words(text: str) -> list[str]:

@@ -313,3 +313,20 @@ def test_a_mail_with_many_words_that_differ_is_compared_in_time(parse) -> None:
     parsed = parse(mail(f"<p>{words}</p>", words.replace("q", "z")))
     assert parsed.unsure
     assert any(note.startswith("words that only its plain text has: ") for note in parsed.notes)
+
+
+@pytest.mark.parametrize(
+    ("read", "other", "told"),
+    [
+        ("Pay nine thousand EUR to DE11", "Pay one thousand EUR to DE11", '"one" for "nine"'),
+        ("I reject the offer.", "I accept the offer.", '"accept" for "reject"'),
+        ("The meeting is on Tuesday", "The meeting is on Monday", '"monday" for "tuesday"'),
+        ("Reject", "Accept", '"accept" for "reject"'),
+        ("The meeting is on Tuesday at noon", "The meeting is on Tuesday, at noon sharp", ""),
+        ("The sum is 5 €", "The sum is 5 EUR", ""),
+    ],
+)
+def test_a_word_in_the_place_of_another_is_for_review(read: str, other: str, told: str) -> None:
+    review = difference(read, other, ("HTML", "plain text")).review
+    assert told in review
+    assert bool(told) == bool(review)
