@@ -27,6 +27,7 @@ _MOST = 2_000_000  # characters that are looked at
 _MARKUP = {"inline_definitions": True, "store_labels": True}
 _MAY_HIDE = re.compile(r"\]:|[\"')][ \t]*\)|^[ \t>]*[`~]{3,}[ \t]*[^\s`~]\S*[ \t]+\S|<[a-zA-Z]", re.MULTILINE)
 _FOOTNOTE = re.compile(r"^ {0,3}\[\^([^\]\s]+)\]:.*(?:\n(?:[ \t]*[^\s\[].*|(?=\n(?: {4}|\t))))*", re.MULTILINE)
+_NOTE_MARK = re.compile(r"^ {0,3}\[\^[^\]\s]+\]:", re.MULTILINE)
 _USED = re.compile(r"\[\^([^\]\s]+)\](?!:)")
 _HIDING_HTML = re.compile(
     r"<[a-z][^>]*\s(?:hidden\b|style\s*=[^>]*(?:display|visib|opacity|color|font|position|clip|indent|transform|filter))"
@@ -90,7 +91,9 @@ def _shown(text: str, writer: TextWriter) -> str:
 
 def _unshown(text: str, writer: TextWriter) -> Iterator[tuple[int, int]]:
     """From where to where stands what a page does not show; a doubt where only a browser could tell."""
-    tokens = MarkdownIt("commonmark", _MARKUP).enable("table").parse(text)
+    # A footnote ends at its line here, so that a definition below it is one, as in the dialects that know footnotes.
+    lines = _NOTE_MARK.sub(lambda mark: "#" + " " * (len(mark[0]) - 1), text)
+    tokens = MarkdownIt("commonmark", _MARKUP).enable("table").parse(lines)
     starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
     inline = [one for token in tokens for one in token.children or ()]
     used = {one.meta["label"] for one in inline if "label" in one.meta}

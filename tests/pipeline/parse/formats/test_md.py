@@ -111,6 +111,7 @@ Cited[^2], not the other.
   At once.
 
 [^2]: In full.
+[//]: # (Pay 5,000.)
 
 ```text Pay 6,000.
 [^3]: # (code)
