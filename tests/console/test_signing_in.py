@@ -4,6 +4,7 @@ import contextlib
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.client import HTTPConnection
 from urllib.parse import urlencode
 
@@ -165,8 +166,9 @@ def test_odd_words_leave_no_crash_file(console: Served, place: Place, address: s
 
 def test_a_length_of_five_thousand_digits_is_refused(console: Served, place: Place) -> None:
     browser = Browser(console.port)
-    answer = browser.post("/sign-in", {"name": "x"}, {**OWN, "Content-Length": "9" * 5_000})
-    assert answer.status in (400, 413)
+    with suppress(ConnectionError):  # the answer is there, or the connection was closed before it was read
+        answer = browser.post("/sign-in", {"name": "x"}, {**OWN, "Content-Length": "9" * 5_000})
+        assert answer.status in (400, 413)
     assert not (place.root / "state" / "crashes").exists()
 
 
