@@ -13,7 +13,7 @@ import jobs.console.pages.home
 from jobs.console.access.patience import _MOST_KEPT, Patience
 from jobs.console.access.people import Person
 from jobs.console.rights import Role
-from tests.console.conftest import OWN, PASSPHRASE, Browser, Served, serving
+from tests.console.conftest import OWN, PASSPHRASE, Served, serving
 from tests.console.flood import measure
 from tests.jobs.conftest import Place, entries
 
