@@ -176,6 +176,11 @@ class _Text:
         return _words(self.bare)
 
     @cached_property
+    def line(self) -> str:
+        """The bare text without its layout, signs that mean the same as one."""
+        return " ".join(_BULLETS.sub("", self.bare.translate(_LIKE)).split())
+
+    @cached_property
     def words(self) -> set[str]:
         """All words, in lower case."""
         return set(self.spoken if self.bare == self.text else _words(self.text))
@@ -256,30 +261,30 @@ def _news(paragraph: str, missing: set[str]) -> str:
 def _exchanged(other: _Text, read: _Text, only_other: set[str], only_read: set[str]) -> str:
     """Which word or amounts of the other text stand where the text that is read has another, or as many others, between
     the same two words; else ""."""
-    places = defaultdict[tuple[str, str, bool], list[list[str]]](list)
-    for place, between in _places(read.bare, only_read):
-        places[place].append(between)
-    for place, between in _places(other.bare, only_other):
-        alike = [one for one in places.get(place, ()) if len(one) == len(between)]
-        if alike and between not in alike:
-            return f'"{" ".join(between)}" for "{" ".join(alike[0])}"'
+    if other.line == read.line:
+        return ""
+    places = defaultdict[tuple[str, str, int], dict[str, None]](dict)
+    for place, between in _places(read.line, only_read):
+        places[place][between] = None
+    for place, between in _places(other.line, only_other):
+        if (alike := places.get(place)) and between not in alike:
+            return f'"{between}" for "{next(iter(alike))}"'
     return ""
 
 
-def _places(text: str, words: set[str]) -> Iterator[tuple[tuple[str, str, bool], list[str]]]:
-    """Each of these words, and all amounts that stand together, behind the word before, the one after, and whether it
-    is a word."""
+def _places(line: str, words: set[str]) -> Iterator[tuple[tuple[str, str, int], str]]:
+    """Each of these words, and all amounts that stand together, behind the word before, the one after, and the number
+    of amounts: 0 for a word."""
     first, before, amounts = "", "", list[str]()
-    line = " ".join(_BULLETS.sub("", text.translate(_LIKE)).split())
     for found in (*_TOKEN.finditer(line), None):
         if found and found["number"]:
             amounts.append("" if found["raised"] else _amount(found))  # conversions write 950^2 as 9502, or as 950
             continue
         word = found[0].casefold() if found else ""
-        if all(amounts):
-            yield (before, word, False), amounts
+        if amounts and all(amounts):
+            yield (before, word, len(amounts)), " ".join(amounts)
         if before in words:
-            yield (first, word, True), [before]
+            yield (first, word, 0), before
         first, before, amounts = before, word, []
 
 
