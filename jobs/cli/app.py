@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from jobs.cli.commands import COMMANDS, Group
 from jobs.cli.output import guarded_output, print_json
-from jobs.errors import ConfigError, Ending, ExitCode, OutputError, ending_of
+from jobs.errors import ConfigError, Ending, ExitCode, OutputError, StoppedError, ending_of
 from jobs.silence.guard import NetworkAttemptError, attempts
 from jobs.visible import visible
 from jobs.workspace import find_workspace
@@ -29,6 +29,13 @@ _SETTINGS: dict[str, Any] = {"no_args_is_help": True, "add_completion": False, "
 
 class _Command(TyperCommand):
     """A command whose help shows no type for flags: `--json`, not `--json <bool>`."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command. StoppedError where Ctrl-C ended it."""
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, typer.Abort) as error:
+            raise StoppedError from error
 
     def get_params(self, ctx: Any) -> Any:
         """The parameters, flags without a metavar."""
