@@ -6,7 +6,6 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from jobs.nights.calls.called import SiteNotifyConfig
 from jobs.section import Items, RefusedValueError, Section, Text, inside
-from jobs.visible import quoted
 
 ORIGIN = r"^[^\s+]{1,200}$"
 CLUSTER_ADDRESS = r"^tls://(?:[^\s/:\[\]]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}$"
@@ -17,7 +16,7 @@ def _collected(path: str) -> str:
     """A path of which the node exporter's collector reads the file."""
     if not path.endswith(".prom"):
         expected = "a path that ends in .prom: the collector of the node exporter reads no other files"
-        raise RefusedValueError(f"the file {quoted(path)}", expected)
+        raise RefusedValueError(f"the file {path!r}", expected)
     return inside(path)
 
 

@@ -50,7 +50,8 @@ def read_proof(path: Path) -> str:
 def unwritable(path: Path, error: OSError) -> ConfigError:
     """Why a file cannot be written, and what helps where its folder is missing."""
     if isinstance(error, FileNotFoundError) and not (folder := path.parent).exists():
-        return ConfigError(Problem(str(path), f"there is no folder {folder}", None, f"mkdir -p {quote(str(folder))}"))
+        found, remedy = f"there is no folder {folder}", f"mkdir -p {quote(str(folder))}"
+        return ConfigError(Problem(str(path), f"cannot be written: {found}", None, remedy))
     return ConfigError(Problem(str(path), f"cannot be written: {error.strerror}"))
 
 

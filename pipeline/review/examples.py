@@ -48,17 +48,13 @@ def review_examples(plan: RunPlan, *, placed: bool) -> Iterator[Path]:
         try:
             yield file
         except ExamplesRefusedError as error:
-            told = [
-                replace(one, where=_told(one.where, file, rows), found=_told(one.found, file, rows))
-                for one in error.mistakes
-            ]
-            raise ExamplesRefusedError(told) from None
+            line = re.compile(rf"{re.escape(str(file))}(?::(\d+))?")
 
+            def told(text: str) -> str:  # rows that people know, for lines of a file that they never saw
+                return line.sub(lambda at: f"{REVIEW}, row {rows[int(at[1]) - 1]}" if at[1] else REVIEW, text)
 
-def _told(text: str, file: Path, rows: list[int]) -> str:
-    """The text with rows that people know in the place of lines of the file, which they never saw."""
-    told = re.sub(rf"{re.escape(str(file))}:(\d+)", lambda found: f"{REVIEW}, row {rows[int(found[1]) - 1]}", text)
-    return told.replace(str(file), REVIEW)
+            mistakes = [replace(one, where=told(one.where), found=told(one.found)) for one in error.mistakes]
+            raise ExamplesRefusedError(mistakes) from None
 
 
 def _examples(plan: RunPlan, placed: bool) -> Iterator[tuple[int, dict[str, Any]]]:
