@@ -235,10 +235,8 @@ def test_results_by_state_in_an_order_and_as_tables(filled: Place, cloister: Clo
     for words in (("results", "sort", "-o", tmp_path / "no ne" / "t.csv"),
                   ("review", "export", "sort", "-o", tmp_path / "no ne" / "t.csv")):  # fmt: skip
         told = cloister(*words).err
-        assert (
-            f"t.csv: cannot be written: there is no folder {tmp_path}/no ne\n    remedy:   mkdir -p '{tmp_path}/no ne'\n"
-            in told
-        )
+        assert f"t.csv: cannot be written: there is no folder {tmp_path}/no ne\n" in told
+        assert f"    remedy:   mkdir -p '{tmp_path}/no ne'\n" in told
     (tmp_path / "t.jsonl").unlink()
     (tmp_path / "t.jsonl").mkdir()
     assert "cannot be written: " in cloister("results", "sort", "-o", tmp_path / "t.jsonl").err
