@@ -139,7 +139,8 @@ class TextWriter:
     def reserve(self, characters: int) -> None:
         """Make sure that so much more text may be written; else DocumentError(TOO_LARGE)."""
         if self.length + characters > self._limit:
-            reason = f"its text is longer than limits.text_characters ({self._most:,}) allows"
+            least = self._most - self._limit + self.length + characters
+            reason = f"its text is longer than limits.text_characters ({self._most:,}) allows: it has {least:,} or more"
             raise DocumentError(Failure.TOO_LARGE, reason)
 
     def inner(self) -> "TextWriter":
