@@ -34,10 +34,10 @@ KNOWN = {
     "headeryb", "hl", "hlinkbase", "hlfr", "hlloc", "hlsrc", "hsv", "htmltag", "hyphen", "keycode", "lchars",
     "linkval", "listlevel", "listname", "listpicture", "liststylename", "listtag", "lsdlockedexcept", "mailmerge",
     "manager", "mhtmltag", "mmathPict", "nesttableprops", "nextfile", "objalias", "objsect", "objtime", "oldcprops",
-    "oldpprops", "oldsprops", "oldtprops", "oleclsid", "password", "passwordhash", "pgdscno", "pgp", "pgptbl", "picprop", "pn",
-    "pnseclvl", "printim", "propname", "protend", "protstart", "protusertbl", "pxe", "rdf", "shppict", "staticval",
-    "svb", "tblgrid", "ts", "userprops", "wgrffmtfilter", "windowcaption", "writereservation", "writereservhash",
-    "xform", "xmlattrname", "xmlattrvalue", "xmlclose", "xmlname", "xmlopen", "wptab", "zwbo",
+    "oldpprops", "oldsprops", "oldtprops", "oleclsid", "password", "passwordhash", "pgdscno", "pgp", "pgptbl",
+    "picprop", "pn", "pnseclvl", "printim", "propname", "protend", "protstart", "protusertbl", "pxe", "rdf", "shppict",
+    "staticval", "svb", "tblgrid", "ts", "userprops", "wgrffmtfilter", "windowcaption", "writereservation",
+    "writereservhash", "xform", "xmlattrname", "xmlattrvalue", "xmlclose", "xmlname", "xmlopen", "wptab", "zwbo",
 }  # fmt: skip
 SPOKEN = {"shptxt", "ud", "shpinst", "dptxbxtext", "listtext", "pntext", "fldrslt", "result"}
 ASIDE = {
