@@ -115,13 +115,16 @@ class Ground:
     line: int = 0  # twips; below 0 lines are exactly so high
     nested: bool = False  # in a table in a table
     in_shape: bool = False
+    dropped: bool = False  # a capital that reaches over several lines of the next paragraph
     box: tuple[int, int, int, int] = (0, 0, 0, 0)  # left, top, right, bottom of a shape in twips
 
     def changed(self, word: str, value: int | None) -> "Ground":
         """These surroundings after a control word, which changes nothing if it is not about paragraphs or shapes."""
         number = value or 0
         if word == "pard":
-            return replace(self, paragraph=0, line=0, nested=False)
+            return replace(self, paragraph=0, line=0, nested=False, dropped=False)
+        if word == "dropcapli":
+            return replace(self, dropped=number > 0)
         if word == "cbpat":
             return replace(self, paragraph=number)
         if word == "shading" or word.startswith("bg"):

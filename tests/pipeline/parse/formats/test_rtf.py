@@ -173,3 +173,9 @@ def test_what_is_not_known_is_counted(parse) -> None:
 def test_text_drawn_as_a_picture_is_read(parse) -> None:
     art = r"{\shp{\*\shpinst{\sp{\sn gtextSize}{\sv 36}}{\sp{\sn gtextUNICODE}{\sv Offer 900}}}}"
     assert parse(rtf(rf"Total 5{art}00\par")).text == "Total 5\nOffer 900\n00"
+
+
+def test_a_paragraph_whose_end_is_not_shown_goes_on_in_the_next(parse_members) -> None:
+    data = rtf(r"Total 5{\v\par}00{\deleted\par}0 EUR\par x\par{\pard\dropcapli2\dropcapt1 T\par}\pard otal\par end")
+    texts = [parse_members(data, options=Options(hidden=rule))[0].text for rule in ("drop", "keep")]
+    assert texts == ["Total 5000 EUR\nx\nTotal\nend", "Total 5\n000 EUR\nx\nTotal\nend"]
