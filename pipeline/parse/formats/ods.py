@@ -26,7 +26,7 @@ from pipeline.parse.office.odf.text import Flow
 from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.writer import CELL
 
-PARSER = f"ods/3 {LXML}"
+PARSER = f"ods/4 {LXML}"
 _HIDDEN = {"collapse", "filter"}
 _HOLDERS = {"table:table-header-rows", "table:table-rows", "table:table-row-group", "table:table-header-columns",
             "table:table-columns", "table:table-column-group"}  # fmt: skip
