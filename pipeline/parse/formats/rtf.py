@@ -12,7 +12,7 @@ from pipeline.parse.contract import Source, finish
 from pipeline.parse.encoding import codepages
 from pipeline.parse.look.symbols import has_signs, shown_in
 from pipeline.parse.office.rtf_formulas import add_text, begun, whole
-from pipeline.parse.office.rtf_looks import ASIDE, CHARACTERS, KNOWN, SILENT, SPOKEN, SYMBOLS, Ground, Paper
+from pipeline.parse.office.rtf_looks import ASIDE, CHARACTERS, KNOWN, SILENT, SPOKEN, SYMBOLS, Paper
 from pipeline.parse.office.rtf_state import Flow, Group
 from pipeline.parse.office.word.fields import Field, doubts, drawn
 from pipeline.parse.writer import TextWriter
@@ -23,6 +23,7 @@ _TOKEN = re.compile(
 )
 _OF_SIGNS = 2  # the character set of symbol fonts
 _UNSAID = 25  # the value of a form field that says none
+_BOX = "box"  # what a group is a part of, beside fields
 _BODY = 9  # the outline level of text that is no heading
 
 
@@ -125,7 +126,7 @@ class _Reader:
         for kind in ("header", "body", "footnote", "annotation", "footer"):
             if kind == "body":
                 self._writer.gap()
-                _tell(self._writer, self._body)
+                self._body.tell(self._writer)
                 self._writer.gap()
                 continue
             texts = [self._text_of(flow) for flow in self._asides if flow.kind == kind]
@@ -138,7 +139,7 @@ class _Reader:
 
     def _text_of(self, aside: Flow) -> str:
         inner = self._writer.inner()
-        _tell(inner, aside)
+        aside.tell(inner)
         return inner.finish()[0]
 
     def _brace(self, brace: bytes) -> None:
@@ -155,7 +156,7 @@ class _Reader:
             self._flow = self._flows.pop()
         self._in_fonts = 0 if self.depth < self._in_fonts else self._in_fonts
         self._in_colours = 0 if self.depth < self._in_colours else self._in_colours
-        if self._group.part == "gtextUNICODE":
+        if self._group.part == _BOX and self._stack and self._stack[-1].part != _BOX:
             self._put("\n")
         self._end_formula(self._stack.pop() if self._stack else Group())
         if ended := self._field_of.pop(self.depth + 1, None):
@@ -184,11 +185,11 @@ class _Reader:
             of_field = self._group.of_field
             self._group.silent = word == "fldrslt" and of_field is not None and of_field.chosen is not None
             self._group.part = ""
-            if word == "shptxt":
-                self._group.ground = replace(self._group.ground, in_shape=True)
+            if word in {"shptxt", "dptxbxtext"}:
+                self._begin_box()
         elif word == "sv" and self._property == "gtextUNICODE" and not self._group.unknown:  # text drawn as a picture
-            self._group.silent, self._group.part, self._group.ground = False, self._property, Ground(in_shape=True)
-            self._put("\n")
+            self._group.silent = False
+            self._begin_box()
         elif word in {"moMath", "moMathPara"} or (self._group.formula is not None and word[0] == "m"):
             self._group.formula = begun(word, self._group.formula, self._stack[-1].formula if self._stack else None)
         elif word in SILENT or starred:
@@ -213,6 +214,11 @@ class _Reader:
             self._group.ground = self._group.ground.changed(word, value)
             self._paper.take(word, value)
             self._format(word, value)
+
+    def _begin_box(self) -> None:
+        """A text begins that is drawn apart from the line in which it stands."""
+        self._group.part, self._group.ground = _BOX, replace(self._group.ground, in_shape=True)
+        self._put("\n")
 
     def _describe_font(self, word: str, value: int | None) -> None:
         if word == "f":
@@ -391,8 +397,3 @@ class _Reader:
 def _paired(halves: str) -> str:
     """The character of two surrogates; U+FFFD for what are none."""
     return halves.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def _tell(writer: TextWriter, flow: Flow) -> None:
-    for write in flow.written:
-        write(writer)

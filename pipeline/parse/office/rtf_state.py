@@ -23,6 +23,11 @@ class Flow:
     row: list[str] = field(default_factory=list)
     built: bool = False  # the line ends in a formula
 
+    def tell(self, writer: TextWriter) -> None:
+        """Write all of it."""
+        for write in self.written:
+            write(writer)
+
 
 @dataclass
 class Group:
@@ -39,7 +44,7 @@ class Group:
     letters: Letters = field(default_factory=Letters)
     ground: Ground = field(default_factory=Ground)
     font: int = -1  # -1: that of the document
-    part: str = ""  # of a field: "fldinst" for its code, "ffl" for an entry of its list
+    part: str = ""  # of a field: "fldinst" for its code, "ffl" for an entry of its list; "box" for a text box
     of_field: Field | None = None
     unknown: str = ""  # the control word behind \\* that this group is silent for, and that no table has
     formula: etree._Element | None = None  # the part of it that this group is

@@ -179,3 +179,16 @@ def test_a_paragraph_whose_end_is_not_shown_goes_on_in_the_next(parse_members) -
     data = rtf(r"Total 5{\v\par}00{\deleted\par}0 EUR\par x\par{\pard\dropcapli2\dropcapt1 T\par}\pard otal\par end")
     texts = [parse_members(data, options=Options(hidden=rule))[0].text for rule in ("drop", "keep")]
     assert texts == ["Total 5000 EUR\nx\nTotal\nend", "Total 5\n000 EUR\nx\nTotal\nend"]
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        r"{\shp{\*\shpinst{\shptxt {\b 3}00}}}",
+        r"{\shp{\*\shpinst{\shptxt 300\par}}}",
+        r"{\*\do\dobxpage{\dptxbxtext 300}}",
+        r"{\shp{\*\shpinst{\sp{\sn gtextUNICODE}{\sv {\b 3}\u48?0}}}}",
+    ],
+)
+def test_a_box_within_a_number_is_no_part_of_it(parse, box: str) -> None:
+    assert parse(rtf(rf"12{box}45\par")).text.split() == ["12", "300", "45"]
