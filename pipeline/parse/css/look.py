@@ -43,7 +43,8 @@ class Look:
     are filters from the outermost in; the first `below` of them change the background, too. `counted`: the text here
     is part of hidden text that was counted already. `backed`: something opaque lies behind it that negative layers
     (z-index) are below of; `sunk`: it is in one of these. `items`: elements in it are laid out as boxes (flex, grid).
-    `level`: 1 for raised, -1 for lowered text. `struck`: a line is drawn through it.
+    `flow`: how the text of the element stands to what is around it (as in boxes.Box). `level`: 1 for raised, -1 for
+    lowered text. `struck`: a line is drawn through it.
     """
 
     shown: bool = True
@@ -67,6 +68,7 @@ class Look:
     below: int = 0
     counted: bool = False
     items: bool = False
+    flow: str = ""
     drawing: bool = False
     quirks: bool = False
     level: int = 0
@@ -136,7 +138,8 @@ class Look:
     def inside(self, tag: str, values: Values, variables: Variables, *, unknown: bool) -> "Look":
         """The look inside an element with settled values; `unknown`: rules that were not read may set its colours."""
         if not values and not unknown and variables is self.variables:
-            return replace(self, items=False, declared={}) if self.items or self.declared else self
+            usual = not (self.items or self.flow or self.declared)
+            return self if usual else replace(self, items=False, flow="apart" if self.items else "", declared={})
         size = self._size(values)
         box = box_of(tag, values, size, laid_out=self.items, quirks=self.quirks)
         text = self._text(values, size, box, unknown)
@@ -182,6 +185,7 @@ class Look:
             line=_line(values, size) if "line-height" in values else self.line,
             unbroken=keyword(values, "white-space") in {"nowrap", "pre"} if "white-space" in values else self.unbroken,
             items=False,
+            flow=box.flow,
             declared={},
         )
 

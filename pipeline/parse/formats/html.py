@@ -19,14 +19,14 @@ from pipeline.parse.css.paint import UNKNOWN
 from pipeline.parse.markup.formula import formula_text
 from pipeline.parse.markup.reading import LXML, whole_number
 from pipeline.parse.office.numerals import format_number
-from pipeline.parse.writer import TextWriter, one_line
+from pipeline.parse.writer import CELL, TextWriter, one_line
 
-PARSER = f"html/4 {LXML}, tinycss2 {version('tinycss2')}"
+PARSER = f"html/5 {LXML}, tinycss2 {version('tinycss2')}"
 _BLOCKS = {
     "address", "article", "aside", "blockquote", "body", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt",
     "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "html", "legend", "li", "main", "menu",
     "nav", "ol", "optgroup", "option", "p", "pre", "section", "summary", "svg", "table", "text", "textarea", "ul",
-    "caption",
+    "caption", "hgroup", "search",
 }  # fmt: skip
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 _FORMS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}  # of numbers, by `type`
@@ -36,8 +36,19 @@ _VOID = (
     "keygen", "link", "meta", "nextid", "param", "source", "track", "wbr",
 )  # fmt: skip
 """Elements without content (HTML, 13.1.2), also those of former times."""
-_CLOSE = {"li", "dt", "dd", "div", "optgroup", "option", "legend", "summary", "text"}  # no empty line around them
 _AS_TYPED = {"pre", "textarea", "listing", "xmp"}
+_SPACED = (_BLOCKS | _AS_TYPED) - {"li", "dt", "dd", "div", "optgroup", "option", "legend", "summary", "text"}
+"""Blocks with an empty line around them."""
+_KEPT = {"ol", "ul", "menu", "dir", "pre", "textarea", "listing", "xmp", "svg", "text", "body", "html", "table"}
+"""Blocks that stay some even where a style sheet runs them on in a line."""
+_BOXES = {"button", "marquee", "li", "dt", "dd"}  # where they stand in a line
+_THIN = "\ufdd8"
+"""No character at all: a gap in a line."""
+_NO_GAP = re.compile(f"{_THIN}(?=[.,;:!?)\\]\u2019])")
+_APART = "\ufdd7"
+"""No character at all: the edge of a box that stands beside others in its line."""
+_EDGES = re.compile(rf"[ {_APART}]*{_APART}[ {_APART}]*")
+_COLUMNS = re.compile(rf"(?<=[\d\ufdd1\ufdd3\ufdd5]){_EDGES.pattern}(?=[-+(\u2212]?[\d\ufdd0\ufdd2\ufdd4])")
 _GROUPS = {"table", "thead", "tbody", "tfoot"}
 _VALUELESS = {"hidden", "password", "file"}  # input fields whose value is not shown
 _STANDARD = re.compile(r"<!doctype\s+html(?!\s+public[^>]*(?:3\.2|transitional//en\"\s*>))", re.IGNORECASE)
@@ -121,12 +132,16 @@ class _Walk:
         outer = self._look
         if not self._enter(element):
             return
-        tag = element.tag
+        tag, flow = element.tag, self._look.flow
+        block = flow == "lines" or tag in _KEPT or (tag in _BLOCKS and not flow)
+        boxed = flow == "apart" or (tag in _BOXES and not block)
+        if boxed or "left" in flow:
+            self._line.append(_APART if boxed else _THIN)
         if tag == "br":
             self._line.append("\n")
         elif tag in {"input", "img", "area"}:
             self._text(_field(element) if tag == "input" else f" {element.get('alt', '')} ")
-        elif tag == "tr":
+        elif tag == "tr" or flow == "row":
             self._row(element)
         elif tag == "select":
             self._select(element)
@@ -140,15 +155,20 @@ class _Walk:
             self._heading(element, _HEADINGS[tag])
         elif tag in _GROUPS:
             self._group(element, tag)
-        elif tag in _BLOCKS or tag in _AS_TYPED:
+        elif block:
             self._block(element, tag)
         else:
             self._inside(element)
+        if boxed or "right" in flow:
+            self._line.append(_APART if boxed else _THIN)
         self._look = outer
 
     def flush(self) -> None:
         """Write the line that has gathered."""
         text, self._line = "".join(self._line), []
+        if _APART in text or _THIN in text:
+            text = _NO_GAP.sub("", text).replace(_THIN, " ")
+            text = _EDGES.sub(" ", _COLUMNS.sub(CELL, text.strip(_APART)))
         if not self._pre:
             text = "\n".join(one_line(line) for line in text.split("\n"))
         self._writer.line(text)
@@ -203,7 +223,7 @@ class _Walk:
 
     def _block(self, element: etree._Element, tag: str) -> None:
         self.flush()
-        if tag not in _CLOSE:
+        if tag in _SPACED:
             self._writer.gap()
         self._pre += tag in _AS_TYPED
         if tag in _LISTS:
@@ -215,7 +235,7 @@ class _Walk:
         if tag in _LISTS:
             self._lists.pop()
         self._pre -= tag in _AS_TYPED
-        if tag not in _CLOSE:
+        if tag in _SPACED:
             self._writer.gap()
 
     def _label(self, element: etree._Element) -> str:

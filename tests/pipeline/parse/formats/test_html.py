@@ -154,3 +154,30 @@ def test_formulas_and_readings_stand_apart(parse) -> None:
     fraction = "<math><mfrac><mn>1</mn><mn>2</mn></mfrac></math>"
     assert parse(f"<html><p>{fraction} or 1{fraction} of</p></html>".encode()).text == "1/2 or 1 1/2 of"
     assert parse("<html><p><ruby>山田<rt>やまだ</rt></ruby></p></html>".encode()).text == "山田(やまだ)"
+
+
+@pytest.mark.parametrize(
+    ("markup", "shown"),
+    [
+        ("<div style='display:flex'><span>Net total 12</span><span>50.00</span></div>", "Net total 12 | 50.00"),
+        ("<div style='display:flex'><span>Fee</span><span>-50.00</span></div>", "Fee -50.00"),
+        ("<div style='display:inline-flex'>Net 12<b>50</b></div>", "Net 12 | 50"),
+        ("<style>.g{display:grid}</style><div class=g><i>Qty</i><i>3</i><i>19</i></div>", "Qty 3 | 19"),
+        ("<div class=g style='display:grid'><x-a style='display:contents'><i>3</i><i>19</i></x-a></div>", "3 | 19"),
+        ("<span style='display:table-cell'>2</span><span style='display:table-cell'>500.00</span>", "2 | 500.00"),
+        ("<b style='display:table-row'><i>Sum</i><i>500.00</i></b>", "Sum | 500.00"),
+        ("<u style='display:block'>Sum 5</u><u style='display:list-item'>00 items</u>", "Sum 5\n00 items"),
+        ("<style>x-c{display:block}</style><x-c>12</x-c><x-c>34</x-c>", "12\n34"),
+        ("<x-c style='display:inline-block'>Dose</x-c><x-c style='display:inline-block'>5 mg</x-c>", "Dose 5 mg"),
+        ("<button>7</button><button>8</button>", "7 | 8"),
+        ("<span style='float:right'>9</span><span>8</span>", "9 | 8"),
+        ("5<span style='margin-left:50px'>9</span>.", "5 9."),
+        ("1<span style='margin-left:.2em'>240</span>,50", "1 240,50"),
+        ("see <a style='padding-right:12px'>here</a>. <b style='padding:1px'>No</b>w", "see here. Now"),
+        ("<div style='display:inline'>1,24</div><div style='display:inline'>0</div>", "1,240"),
+        ("<ul><li style='display:inline'>A<li style='display:inline'>B</ul>", "A B"),
+        ("<span>1</span><span>2</span>", "12"),
+    ],
+)  # fmt: skip
+def test_boxes_stand_as_their_display_says(parse, markup: str, shown: str) -> None:
+    assert parse(f"<!DOCTYPE html><html><body>{markup}".encode()).text == shown
