@@ -16,6 +16,7 @@ from pipeline.parse.contract import Source, finish
 from pipeline.parse.css.look import Look
 from pipeline.parse.css.page import NO_TEXT, PageStyles, all_text, draws_own_text
 from pipeline.parse.css.paint import UNKNOWN
+from pipeline.parse.markup.choices import chosen, field_text, is_drop_down, option_text
 from pipeline.parse.markup.formula import formula_text
 from pipeline.parse.markup.reading import LXML, whole_number
 from pipeline.parse.office.numerals import format_number
@@ -41,7 +42,7 @@ _SPACED = (_BLOCKS | _AS_TYPED) - {"li", "dt", "dd", "div", "optgroup", "option"
 """Blocks with an empty line around them."""
 _KEPT = {"ol", "ul", "menu", "dir", "pre", "textarea", "listing", "xmp", "svg", "text", "body", "html", "table"}
 """Blocks that stay some even where a style sheet runs them on in a line."""
-_BOXES = {"button", "marquee", "li", "dt", "dd"}  # where they stand in a line
+_BOXES = {"button", "marquee", "input", "select", "li", "dt", "dd"}  # where they stand in a line
 _THIN = "\ufdd8"
 """No character at all: a gap in a line."""
 _NO_GAP = re.compile(f"{_THIN}(?=[.,;:!?)\\]\u2019])")
@@ -50,7 +51,6 @@ _APART = "\ufdd7"
 _EDGES = re.compile(rf"[ {_APART}]*{_APART}[ {_APART}]*")
 _COLUMNS = re.compile(rf"(?<=[\d\ufdd1\ufdd3\ufdd5]){_EDGES.pattern}(?=[-+(\u2212]?[\d\ufdd0\ufdd2\ufdd4])")
 _GROUPS = {"table", "thead", "tbody", "tfoot"}
-_VALUELESS = {"hidden", "password", "file"}  # input fields whose value is not shown
 _STANDARD = re.compile(r"<!doctype\s+html(?!\s+public[^>]*(?:3\.2|transitional//en\"\s*>))", re.IGNORECASE)
 _PROLOGUE = 2000  # characters in which a page says of which kind it is
 _LONG = 1000  # characters from which on a heading is one by mistake
@@ -123,7 +123,7 @@ class _Walk:
         self._line: list[str] = []
         self._pre = 0
         self._chosen = False  # whether the options of the list we are in say which of them are
-        self._lists: list[int | None] = []  # the next number of each open list, None for one without numbers
+        self._lists: list[tuple[int, int] | None] = []  # of each open list the next number and the step, if it has some
         self._row_number = 0
         self._reaching: dict[int, int] = {}  # column -> the row at which a cell from above ends
 
@@ -140,7 +140,7 @@ class _Walk:
         if tag == "br":
             self._line.append("\n")
         elif tag in {"input", "img", "area"}:
-            self._text(_field(element) if tag == "input" else f" {element.get('alt', '')} ")
+            self._text(field_text(element) if tag == "input" else f" {element.get('alt', '')} ")
         elif tag == "tr" or flow == "row":
             self._row(element)
         elif tag == "select":
@@ -200,7 +200,7 @@ class _Walk:
     def _inside(self, element: etree._Element) -> None:
         drawn = draws_own_text(element, self._look)
         self._text(element.text, drawn=drawn)
-        for child in element:
+        for child in _in_order(element) if element.tag == "table" else element:
             self.element(child)
             self._text(child.tail, drawn=drawn)
 
@@ -227,10 +227,13 @@ class _Walk:
             self._writer.gap()
         self._pre += tag in _AS_TYPED
         if tag in _LISTS:
-            self._lists.append(whole_number(element.get("start"), 1) if tag == "ol" else None)
+            self._lists.append(_numbering(element) if tag == "ol" else None)
         if not self._look.hides:
             self._line.append(self._label(element))
-        self._inside(element)
+        if tag == "option":
+            self._text(option_text(element, self._writer.hide))
+        else:
+            self._inside(element)
         self.flush()
         if tag in _LISTS:
             self._lists.pop()
@@ -241,11 +244,11 @@ class _Walk:
     def _label(self, element: etree._Element) -> str:
         """The text that a browser draws before an item of a list, or before an option among chosen ones; "" if none."""
         if element.tag == "li":
-            number = self._lists[-1] if self._lists else None
-            if number is None:
+            numbering = self._lists[-1] if self._lists else None
+            if numbering is None:
                 return "- "
-            number = whole_number(element.get("value"), number)
-            self._lists[-1] = number + 1
+            number = whole_number(element.get("value"), numbering[0])
+            self._lists[-1] = number + numbering[1], numbering[1]
             return f"{format_number(number, _FORMS.get(element.getparent().get('type', '')))}. "
         if element.tag == "optgroup":
             return str(element.get("label", ""))
@@ -254,7 +257,11 @@ class _Walk:
         return ""
 
     def _select(self, element: etree._Element) -> None:
-        """Write a list of options; where some are chosen, these are marked."""
+        """Write a list of options; where some are chosen, these are marked; of a drop-down list only what it shows."""
+        if is_drop_down(element):
+            option = chosen(element)
+            self._text(f" {option_text(option, self._writer.hide)} " if option is not None else None)
+            return
         outer = self._chosen
         self._chosen = any("selected" in option.attrib for option in element.iter("option"))
         self._inside(element)
@@ -312,10 +319,14 @@ class _Walk:
             self._reaching |= dict.fromkeys(range(place, len(cells)), self._row_number + rows - 1)
 
 
-def _field(element: etree._Element) -> str:
-    kind = element.get("type", "text").lower()
-    if kind in {"checkbox", "radio"}:
-        return "[x] " if element.get("checked") is not None else "[ ] "
-    if kind in _VALUELESS:
-        return ""
-    return f" {element.get('alt' if kind == 'image' else 'value', '')} "
+def _numbering(element: etree._Element) -> tuple[int, int]:
+    """The first number of a list and the step from one to the next."""
+    reverse = "reversed" in element.attrib
+    first = len(element.findall("li")) if reverse else 1
+    return whole_number(element.get("start"), first), -1 if reverse else 1
+
+
+def _in_order(table: etree._Element) -> list[etree._Element]:
+    """What is in a table as it is shown: its head before all other rows, its foot after them."""
+    places = {table.find("thead"): 1, table.find("tfoot"): 3}
+    return sorted(table, key=lambda child: places.get(child, 0 if child.tag in {"caption", "colgroup", "col"} else 2))

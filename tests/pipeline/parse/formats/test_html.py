@@ -103,7 +103,7 @@ def test_what_stands_for_pictures_and_what_was_chosen(parse) -> None:
         b"<p aria-hidden=true>icon<input type=password value=secret>"
     )
     assert parsed.text == (
-        "See a chart of rents here\n\nFig. 1\n\n[ ] EUR\n[x] USD\nQ\nno mark\n\n7. seven\n8. eight\n\n"
+        "See a chart of rents here\n\nFig. 1\n\nUSD no mark\n\n7. seven\n8. eight\n\n"
         "term\nmeaning\n\na\n b\n\ndrawn\n\nx\n\nframed\n\nS\nD\n\nicon"
     )
 
@@ -181,3 +181,39 @@ def test_formulas_and_readings_stand_apart(parse) -> None:
 )  # fmt: skip
 def test_boxes_stand_as_their_display_says(parse, markup: str, shown: str) -> None:
     assert parse(f"<!DOCTYPE html><html><body>{markup}".encode()).text == shown
+
+
+@pytest.mark.parametrize(
+    ("markup", "shown"),
+    [
+        ("<select><option>Male<option>Female</select>", "Male"),
+        ("<select><option>Male<option selected>Female</select>", "Female"),
+        ("<select><option selected>Male<option selected>Female</select>", "Female"),
+        ("<select><option disabled>Choose<option>Male</select>", "Male"),
+        ("<select><option disabled selected>Choose<option>Male</select>", "Choose"),
+        ("<select><optgroup disabled><option>a</optgroup><optgroup label=G><option>b</select>", "b"),
+        ("<select><option disabled>Choose</select>x", "x"),
+        ("<select><option>5</select><select><option>6</select>", "5 | 6"),
+        ("<select><option>5</select>.<input value=1><input value=240>", "5 . 1 | 240"),
+        ("<select multiple><option>a<option selected>b</select>", "[ ] a\n[x] b"),
+        ("<select size=2><option>a<option>b</select>", "a\nb"),
+        ("<select><option label='1,000 EUR' value=5>1,000 EUR</select>", "1,000 EUR"),
+        ("<select multiple><option label=''>9,000<option label=1,000>1,000</select>", "9,000\n1,000"),
+    ],
+)
+def test_a_drop_down_shows_one_option(parse, markup: str, shown: str) -> None:
+    parsed = parse(f"<!DOCTYPE html><html><body>{markup}".encode())
+    assert (parsed.text, parsed.hidden) == (shown, ())
+
+
+def test_the_label_of_an_option_is_what_is_shown(parse) -> None:
+    parsed = parse(b"<!DOCTYPE html><html><select><option label='1,000 EUR'>9,000 EUR</select>")
+    assert (parsed.text, sum(one.characters for one in parsed.hidden)) == ("1,000 EUR", 8)
+
+
+def test_numbers_that_fall_and_a_foot_that_comes_first(parse) -> None:
+    parsed = parse(
+        b"<!DOCTYPE html><html><ol reversed><li>x<li>y<li>z</ol><ol reversed start=9><li>a<li value=3>b<li>c</ol>"
+        b"<table><caption>Fees</caption><tfoot><tr><td>Sum 9<tbody><tr><td>Row<thead><tr><td>Head</table>"
+    )
+    assert parsed.text == "3. x\n2. y\n1. z\n\n9. a\n3. b\n2. c\n\nFees\n\nHead\nRow\nSum 9"
