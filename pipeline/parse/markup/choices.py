@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from lxml import etree
 
-from pipeline.parse.css.page import all_text
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.writer import one_line
 
@@ -39,7 +38,7 @@ def _is_disabled(option: etree._Element) -> bool:
 
 def option_text(option: etree._Element, hide: Callable[[str, str], bool]) -> str:
     """The label that stands in place of an option's text, which is then hidden as `hide` says; else its text."""
-    text, label = one_line(all_text(option)), one_line(option.get("label", ""))
+    text, label = one_line("".join(map(str, option.itertext()))), one_line(option.get("label", ""))
     if not label or label == text:
         return text
     return label if not text or hide("marked_hidden", text) else f"{label} {text}"

@@ -214,6 +214,6 @@ def test_the_label_of_an_option_is_what_is_shown(parse) -> None:
 def test_numbers_that_fall_and_a_foot_that_comes_first(parse) -> None:
     parsed = parse(
         b"<!DOCTYPE html><html><ol reversed><li>x<li>y<li>z</ol><ol reversed start=9><li>a<li value=3>b<li>c</ol>"
-        b"<table><caption>Fees</caption><tfoot><tr><td>Sum 9<tbody><tr><td>Row<thead><tr><td>Head</table>"
+        b"<table><caption>Fees</caption><tfoot><tr><td>Sum 9<tbody><tr><td>Row</tbody><thead><tr><td>Head</table>"
     )
     assert parsed.text == "3. x\n2. y\n1. z\n\n9. a\n3. b\n2. c\n\nFees\n\nHead\nRow\nSum 9"
