@@ -10,10 +10,11 @@ from pipeline.parse.css.cascade import Values, Variables, keyword, number_of
 from pipeline.parse.css.declarations import INHERITED, WIDE
 from pipeline.parse.css.effects import UNMOVED, Recolour, Transform, blending, filters, is_cut_away, transform
 from pipeline.parse.css.paint import UNKNOWN, Paint, background, edge, text_paint
-from pipeline.parse.css.syntax import Measure, font_size, read_value, word
+from pipeline.parse.css.syntax import Measure, Value, font_size, read_value, split, word
 from pipeline.parse.look.appearance import FAINTEST, SLIVER, Appearance, squeezed
 from pipeline.parse.look.colours import BLACK, Colour, alike
 from pipeline.parse.look.raised import lowered, raised, struck
+from pipeline.parse.look.symbols import has_signs
 
 POINTS = 0.75
 """Of a px."""
@@ -24,7 +25,7 @@ _PAGE = (0.0, 0.0, 5000.0, 1e9)
 _POINTS_OF_PAGE = (0.0, 0.0, _PAGE[2] * POINTS, _PAGE[3] * POINTS)
 _INITIAL = {"visibility": "visible", "color": "canvastext", "font-size": "medium", "letter-spacing": "normal",
             "text-indent": "0", "white-space": "normal", "line-height": "normal", "fill": "#000",
-            "text-shadow": "none", "-webkit-text-fill-color": "currentcolor"}  # fmt: skip
+            "text-shadow": "none", "font-family": "serif", "-webkit-text-fill-color": "currentcolor"}  # fmt: skip
 _SLIVER = SLIVER / POINTS
 _LEVELS = {"sup": 1, "super": 1, "sub": -1}
 _STRUCK = {"s", "strike", "del"}
@@ -44,7 +45,7 @@ class Look:
     is part of hidden text that was counted already. `backed`: something opaque lies behind it that negative layers
     (z-index) are below of; `sunk`: it is in one of these. `items`: elements in it are laid out as boxes (flex, grid).
     `flow`: how the text of the element stands to what is around it (as in boxes.Box). `level`: 1 for raised, -1 for
-    lowered text. `struck`: a line is drawn through it.
+    lowered text. `struck`: a line is drawn through it. `font`: the symbol font that it is in, "" for all others.
     """
 
     shown: bool = True
@@ -73,6 +74,7 @@ class Look:
     quirks: bool = False
     level: int = 0
     struck: bool = False
+    font: str = ""
     declared: Values = field(default_factory=dict)
     variables: Variables = field(default_factory=lambda: Variables({}))
 
@@ -184,6 +186,7 @@ class Look:
             spacing=(measure.length(spacing) or 0.0) if spacing else self.spacing,
             line=_line(values, size) if "line-height" in values else self.line,
             unbroken=keyword(values, "white-space") in {"nowrap", "pre"} if "white-space" in values else self.unbroken,
+            font=_symbol_font(values["font-family"]) if "font-family" in values else self.font,
             items=False,
             flow=box.flow,
             declared={},
@@ -254,6 +257,13 @@ def _level(tag: str, values: Values, size: float, around: float) -> int:
         top, bottom = (measure.length(values.get(name, ())) for name in ("top", "bottom"))
         shift += -top if top is not None else bottom or 0.0
     return 0 if abs(shift) < _NOTABLE * size or abs(shift) > 2 * around else 1 if shift > 0 else -1
+
+
+def _symbol_font(families: Value) -> str:
+    """The first of the families if it is a symbol font, else ""."""
+    first = next(iter(split(families)), ())
+    name = " ".join(token.serialize() for token in first)
+    return name if has_signs(name) else ""
 
 
 def _line(values: Values, size: float) -> float | None:

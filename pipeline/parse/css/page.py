@@ -98,8 +98,8 @@ NO_TEXT = {
 _OWN_COLOURS = {"a", "button", "input", "mark", "select", "textarea", "legend"}  # that browsers give them
 _DRAWN = {"text", "tspan", "textpath", "a", "foreignobject"}  # of SVG: only in these is text drawn
 _OF_SVG = ("fill", "fill-opacity", "opacity", "display", "visibility", "font-size", "filter", "mask", "clip-path",
-           "transform", "letter-spacing")  # fmt: skip
-_MARKED = {"bgcolor", "background", "color", "text", *_OF_SVG}
+           "transform", "letter-spacing", "font-family")  # fmt: skip
+_MARKED = {"face", "bgcolor", "background", "color", "text", *_OF_SVG}
 _TOO_MUCH = "its style sheets are too long or too intricate to tell what of the page is seen"
 
 
@@ -184,6 +184,8 @@ def _hints(element: etree._Element, outer: Look) -> Block | None:
         declare(hints, "background-image", "url(x)")
     if "color" in attributes and element.tag == "font":
         declare(hints, "color", _legacy(attributes["color"]))
+    if "face" in attributes and element.tag == "font":
+        declare(hints, "font-family", attributes["face"])
     if "text" in attributes and element.tag == "body":
         declare(hints, "color", _legacy(attributes["text"]))
     if outer.drawing or element.tag == "svg":

@@ -16,6 +16,7 @@ from pipeline.parse.contract import Source, finish
 from pipeline.parse.css.look import Look
 from pipeline.parse.css.page import NO_TEXT, PageStyles, all_text, draws_own_text
 from pipeline.parse.css.paint import UNKNOWN
+from pipeline.parse.look.symbols import is_in_question, shown_in
 from pipeline.parse.markup.choices import chosen, field_text, is_drop_down, option_text
 from pipeline.parse.markup.formula import formula_text
 from pipeline.parse.markup.reading import LXML, whole_number
@@ -206,7 +207,14 @@ class _Walk:
 
     def _text(self, text: str | None, *, drawn: bool = True) -> None:
         if text and (text := self._seen(text, drawn=drawn)):
+            if self._look.font or not text.isascii():
+                text = self._in_font(text, self._look.font)
             self._line.append(self._look.signed(text if self._pre else re.sub(r"\s+", " ", text)))
+
+    def _in_font(self, text: str, font: str) -> str:
+        if is_in_question(font, text):
+            self._writer.review("letters stand for signs of a symbol font, which not all systems have")
+        return shown_in(font, text)
 
     def _formula(self, text: str) -> None:
         beside = self._line[-1][-1:].isalnum() if self._line else False

@@ -217,3 +217,35 @@ def test_numbers_that_fall_and_a_foot_that_comes_first(parse) -> None:
         b"<table><caption>Fees</caption><tfoot><tr><td>Sum 9<tbody><tr><td>Row</tbody><thead><tr><td>Head</table>"
     )
     assert parsed.text == "3. x\n2. y\n1. z\n\n9. a\n3. b\n2. c\n\nFees\n\nHead\nRow\nSum 9"
+
+
+_DOUBT = ("letters stand for signs of a symbol font, which not all systems have",)
+
+
+@pytest.mark.parametrize(
+    ("markup", "shown", "unsure"),
+    [
+        ("5 <span style='font-family:Symbol'>m</span>g", "5 \u00b5g", _DOUBT),
+        ("5 <font face=Symbol>m</font>g", "5 \u00b5g", _DOUBT),
+        ("5 <i style='font:italic 12px/1.2 Symbol, serif'>m</i>g", "5 \u00b5g", _DOUBT),
+        ("<style>.s{font-family:'SymbolMT'}</style>5 <b class=s>m</b>g", "5 \u00b5g", _DOUBT),
+        ("<div style='font-family:Symbol'>m<b style='font:9pt Arial'>g</b></div>", "\u00b5g", _DOUBT),
+        ("<span style='font-family:Wingdings'>\u00fe</span> yes", "[x] yes", _DOUBT),
+        ("<font face='Wingdings 2'>R</font> yes", "[x] yes", _DOUBT),
+        ("<font face=Symbol>&#163;</font> 3", "\u2264 3", _DOUBT),
+        ("<font face=Symbol>&#xf0a3;</font> 3", "\u2264 3", ()),
+        ("<font face=Symbol>\u00b7 5</font>", "\u2022 5", ()),
+        ("Thanks <font face=Wingdings>J</font>", "Thanks \u263a", ()),
+        ("<i style='font-family:Arial, Symbol'>m</i>", "m", ()),
+        ("<i style='font-family:Symbol'><b style='font-family:initial'>m</b></i>", "m", ()),
+    ],
+)
+def test_signs_of_symbol_fonts(parse, markup: str, shown: str, unsure: tuple[str, ...]) -> None:
+    parsed = parse(f"<!DOCTYPE html><html><meta charset=utf-8><body>{markup}".encode())
+    assert (parsed.text, parsed.unsure, parsed.notes) == (shown, unsure, ())
+
+
+def test_a_sign_of_no_known_font_is_told(parse) -> None:
+    parsed = parse(b"<!DOCTYPE html><html><p>5 &#xf06d;g")
+    assert parsed.text == "5 \ufffdg"
+    assert parsed.notes == ("signs of symbol fonts that are in no table, written as U+FFFD: 1",)
