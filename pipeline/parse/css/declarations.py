@@ -21,12 +21,13 @@ SHORTHANDS = {
 """Properties that stand for others."""
 INHERITED = {"visibility", "color", "-webkit-text-fill-color", "font-size", "line-height", "letter-spacing",
              "text-indent", "white-space", "text-shadow", "fill", "fill-opacity", "-webkit-text-stroke",
-             "-webkit-text-stroke-width", "font-family"}  # fmt: skip
+             "-webkit-text-stroke-width", "font-family", "direction"}  # fmt: skip
 PROPERTIES = {
     *SHORTHANDS, *(one for each in SHORTHANDS.values() for one in each), *INHERITED,
     "display", "opacity", "position", "clip", "clip-path", "width", "height", "max-width", "max-height", "min-width",
     "min-height", "transform", "scale", "translate", "rotate", "zoom", "filter", "content-visibility", "z-index",
     "mix-blend-mode", "isolation", "float", "color-scheme", "all", "vertical-align", "font-variant-position",
+    "unicode-bidi",
 }  # fmt: skip
 _PREFIXED = ("transform", "filter", "clip-path", "mask", "mask-image", "animation", "animation-name", "opacity",
              "animation-fill-mode", "animation-iteration-count", "background-clip")  # fmt: skip
@@ -38,6 +39,8 @@ _KEYWORDS = {
     "content-visibility": {"visible", "hidden", "auto"},
     "float": {"left", "right", "none", "inline-start", "inline-end"},
     "isolation": {"auto", "isolate"},
+    "direction": {"ltr", "rtl"},
+    "unicode-bidi": {"normal", "embed", "isolate", "bidi-override", "isolate-override", "plaintext"},
     "display": {
         "none", "block", "inline", "inline-block", "flex", "inline-flex", "grid", "inline-grid", "table", "table-row",
         "table-cell", "table-caption", "table-column", "table-column-group", "table-row-group", "table-header-group",

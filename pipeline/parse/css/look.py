@@ -25,7 +25,8 @@ _PAGE = (0.0, 0.0, 5000.0, 1e9)
 _POINTS_OF_PAGE = (0.0, 0.0, _PAGE[2] * POINTS, _PAGE[3] * POINTS)
 _INITIAL = {"visibility": "visible", "color": "canvastext", "font-size": "medium", "letter-spacing": "normal",
             "text-indent": "0", "white-space": "normal", "line-height": "normal", "fill": "#000",
-            "text-shadow": "none", "font-family": "serif", "-webkit-text-fill-color": "currentcolor"}  # fmt: skip
+            "text-shadow": "none", "font-family": "serif", "direction": "ltr",
+            "-webkit-text-fill-color": "currentcolor"}  # fmt: skip
 _SLIVER = SLIVER / POINTS
 _LEVELS = {"sup": 1, "super": 1, "sub": -1}
 _STRUCK = {"s", "strike", "del"}
@@ -46,6 +47,7 @@ class Look:
     (z-index) are below of; `sunk`: it is in one of these. `items`: elements in it are laid out as boxes (flex, grid).
     `flow`: how the text of the element stands to what is around it (as in boxes.Box). `level`: 1 for raised, -1 for
     lowered text. `struck`: a line is drawn through it. `font`: the symbol font that it is in, "" for all others.
+    `turned`: all its letters are drawn from right to left, which is the direction (`rtl`) that is set.
     """
 
     shown: bool = True
@@ -75,6 +77,8 @@ class Look:
     level: int = 0
     struck: bool = False
     font: str = ""
+    rtl: bool = False
+    turned: bool = False
     declared: Values = field(default_factory=dict)
     variables: Variables = field(default_factory=lambda: Variables({}))
 
@@ -174,8 +178,12 @@ class Look:
         spacing = values.get("letter-spacing", ())
         outer = UNKNOWN if unknown else self.colour
         colour, fill = text_paint(values, outer, drawing=self.drawing)
+        rtl = keyword(values, "direction") == "rtl" if "direction" in values else self.rtl
+        order = keyword(values, "unicode-bidi")
         return replace(
             self,
+            rtl=rtl,
+            turned=rtl if order.endswith("override") else self.turned and order in {"", "normal"},
             shown=visibility not in {"hidden", "collapse"} if visibility else self.shown,
             size=size,
             colour=colour,

@@ -99,7 +99,7 @@ _OWN_COLOURS = {"a", "button", "input", "mark", "select", "textarea", "legend"} 
 _DRAWN = {"text", "tspan", "textpath", "a", "foreignobject"}  # of SVG: only in these is text drawn
 _OF_SVG = ("fill", "fill-opacity", "opacity", "display", "visibility", "font-size", "filter", "mask", "clip-path",
            "transform", "letter-spacing", "font-family")  # fmt: skip
-_MARKED = {"face", "bgcolor", "background", "color", "text", *_OF_SVG}
+_MARKED = {"dir", "face", "bgcolor", "background", "color", "text", *_OF_SVG}
 _TOO_MUCH = "its style sheets are too long or too intricate to tell what of the page is seen"
 
 
@@ -175,9 +175,12 @@ def _scheme(root: etree._Element) -> str:
 def _hints(element: etree._Element, outer: Look) -> Block | None:
     """The declarations that attributes of the markup stand for (HTML, 15.3; SVG 2, 6.6); None where there are none."""
     attributes = element.attrib
-    if not attributes or not _MARKED.intersection(attributes):
+    if element.tag != "bdo" and (not attributes or not _MARKED.intersection(attributes)):
         return None
     hints = Block({}, {})
+    if element.tag == "bdo" or "dir" in attributes:
+        declare(hints, "direction", attributes.get("dir", ""))
+        declare(hints, "unicode-bidi", "isolate-override" if element.tag == "bdo" else "isolate")
     if "bgcolor" in attributes:
         declare(hints, "background-color", _legacy(attributes["bgcolor"]))
     if attributes.get("background"):

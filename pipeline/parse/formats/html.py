@@ -184,6 +184,8 @@ class _Walk:
         look, kind = self._styles.look_of(element, self._look)
         if kind and self._writer.hide(kind, all_text(element)):
             return False
+        if look.turned and not self._look.turned:
+            self._writer.turned(all_text(element))
         self._look = look
         return True
 

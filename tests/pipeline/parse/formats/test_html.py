@@ -249,3 +249,21 @@ def test_a_sign_of_no_known_font_is_told(parse) -> None:
     parsed = parse(b"<!DOCTYPE html><html><p>5 &#xf06d;g")
     assert parsed.text == "5 \ufffdg"
     assert parsed.notes == ("signs of symbol fonts that are in no table, written as U+FFFD: 1",)
+
+
+@pytest.mark.parametrize(
+    ("markup", "turned"),
+    [
+        ("<bdo dir=rtl>0001</bdo> EUR", "0001"),
+        ("<div dir=rtl><bdo>0001</bdo></div>", "0001"),
+        ("<p style='unicode-bidi:bidi-override;direction:rtl'>0009 <b>EUR</b>", "0009 EUR"),
+        ("<style>.r{direction:rtl} b{unicode-bidi:isolate-override}</style><p class=r>x <b>12</b>", "12"),
+        ("<p>pay &#x202e;0001&#x202c; EUR", "0001"),
+        ("<bdo dir=ltr>0001</bdo> <p dir=rtl>0001 EUR", ""),
+        ("<p style='unicode-bidi:bidi-override'>0001", ""),
+        ("<bdo dir=rtl>\u05d0\u05d1\u05d2 1</bdo>", ""),
+    ],
+)
+def test_letters_in_the_opposite_order(parse, markup: str, turned: str) -> None:
+    unsure = parse(f"<!DOCTYPE html><html><meta charset=utf-8><body>{markup}".encode()).unsure
+    assert unsure == ((f'letters are drawn in the opposite order: "{turned}"',) if turned else ())
