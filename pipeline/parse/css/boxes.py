@@ -9,6 +9,7 @@ from pipeline.parse.look.appearance import SLIVER
 _FAR = 999.0  # px
 _WIDTH = 800.0  # px: what a share of a width is taken of
 _SIDES = ("left", "right")
+_GAPS = frozenset(("margin-left", "margin-right", "padding-left", "padding-right"))
 _LAID_OUT = ("flex", "grid", "-webkit-box", "-webkit-inline-box")
 _SLIVER = SLIVER * 4 / 3  # px
 _BLOCKS = {
@@ -70,7 +71,7 @@ def box_of(tag: str, values: Values, size: float, *, laid_out: bool, quirks: boo
         is_cut=hidden and sized and _has_no_room(values, measure),
         may_be_flat="height" not in values and "min-height" not in values,
         items=any(one.endswith(_LAID_OUT) for one in display) or (laid_out and "contents" in display),
-        flow=_flow(tag, display, free, values, Measure(size, _WIDTH, quirks)),
+        flow=_flow(tag, display, free, values, measure),
     )
 
 
@@ -89,6 +90,9 @@ def _flow(tag: str, display: list[str], free: bool, values: Values, measure: Mea
         return "apart" if display[0] == "inline" else "lines"
     if free:
         return "apart"
+    if _GAPS.isdisjoint(values):
+        return "run" if display else ""
+    measure = Measure(measure.em, _WIDTH, measure.quirks)
     gaps = [side for side in _SIDES if _gap(values, side, measure) >= _GAP * measure.em]
     return " ".join(gaps) or ("run" if display else "")
 

@@ -27,7 +27,7 @@ PROPERTIES = {
     "display", "opacity", "position", "clip", "clip-path", "width", "height", "max-width", "max-height", "min-width",
     "min-height", "transform", "scale", "translate", "rotate", "zoom", "filter", "content-visibility", "z-index",
     "mix-blend-mode", "isolation", "float", "color-scheme", "all", "vertical-align", "font-variant-position",
-    "unicode-bidi",
+    "unicode-bidi", "content",
 }  # fmt: skip
 _PREFIXED = ("transform", "filter", "clip-path", "mask", "mask-image", "animation", "animation-name", "opacity",
              "animation-fill-mode", "animation-iteration-count", "background-clip")  # fmt: skip

@@ -89,6 +89,8 @@ def write_html(writer: TextWriter, markup: str, *, titled: bool = True) -> list[
     walk = _Walk(writer, styles, styles.first)
     walk.element(root)
     walk.flush()
+    if styles.counted:
+        writer.review("numbers that its style sheets count are not read")
     if styles.doubt:
         writer.doubt(styles.doubt)
     return [frame.get("src", "") for frame in root.iter("frame")]
@@ -202,10 +204,24 @@ class _Walk:
 
     def _inside(self, element: etree._Element) -> None:
         drawn = draws_own_text(element, self._look)
+        self._drawn(element, "before")
         self._text(element.text, drawn=drawn)
         for child in _in_order(element) if element.tag == "table" else element:
             self.element(child)
             self._text(child.tail, drawn=drawn)
+        self._drawn(element, "after")
+
+    def _drawn(self, element: etree._Element, where: str) -> None:
+        """Write what style sheets draw before or after the content of an element."""
+        outer = self._look
+        text, look = self._styles.drawn(element, where, outer)
+        if text:
+            self._look = look
+            edge = _APART if look.flow in {"apart", "lines"} else ""
+            self._line.append(edge)
+            self._text(text)
+            self._line.append(edge)
+            self._look = outer
 
     def _text(self, text: str | None, *, drawn: bool = True) -> None:
         if text and (text := self._seen(text, drawn=drawn)):

@@ -267,3 +267,31 @@ def test_a_sign_of_no_known_font_is_told(parse) -> None:
 def test_letters_in_the_opposite_order(parse, markup: str, turned: str) -> None:
     unsure = parse(f"<!DOCTYPE html><html><meta charset=utf-8><body>{markup}".encode()).unsure
     assert unsure == ((f'letters are drawn in the opposite order: "{turned}"',) if turned else ())
+
+
+@pytest.mark.parametrize(
+    ("style", "shown"),
+    [
+        (".a::before{content:'-'}", "Due -500"),
+        (".a:before{content:'\\2212'}", "Due \u2212500"),
+        (".a{ &::after{content:' EUR'} }", "Due 500 EUR"),
+        ("p > .a::after{content:var(--unit)} :root{--unit:' EUR'}", "Due 500 EUR"),
+        (".a::before{content:attr(data-sign) '1' / 'one'}", "Due \u20ac1500"),
+        (".a::before{content:'9'} #x::before{content:'8'}", "Due 8500"),
+        (".a::before{content:'9';display:inline-block}", "Due 9 | 500"),
+        (".a::before{content:'9';display:none} .a::after{content:'9';visibility:hidden}", "Due 500"),
+        (".a::before{content:'9';color:#fff} b::before{content:'9'}", "Due 500"),
+        (".a::before{content:'\\f0d6'} .a::after{content:none} .a::first-letter{content:'9'}", "Due 500"),
+    ],
+)
+def test_what_style_sheets_draw_beside_an_element(parse, style: str, shown: str) -> None:
+    page = f"<!DOCTYPE html><html><style>{style}</style><p>Due <i class=a id=x data-sign='&euro;'>500</i>"
+    parsed = parse(page.encode())
+    assert (parsed.text, parsed.unsure) == (shown, ())
+
+
+def test_numbers_that_style_sheets_count_are_told(parse) -> None:
+    style = "h2::before{counter-increment:n;content:counter(n) '. '} b::before{content:counter(n)}"
+    page = f"<!DOCTYPE html><html><style>{style}</style><p>Rent"
+    assert not parse(page.encode()).unsure
+    assert parse(f"{page}<h2>Term</h2>".encode()).unsure == ("numbers that its style sheets count are not read",)
