@@ -11,7 +11,7 @@ from lxml import etree
 
 from pipeline.parse.css.declarations import SHORTHANDS, Block, Declared, longhands, read_style
 from pipeline.parse.css.pseudo import Budget, TooMuchError
-from pipeline.parse.css.selectors import Selector, Specificity
+from pipeline.parse.css.selectors import Selector, Specificity, beside
 from pipeline.parse.css.sheet import Layer, Rule, Sheets
 from pipeline.parse.css.syntax import Token, Value, number, rebuilt, significant, word, words
 
@@ -114,13 +114,15 @@ class Cascade:
         self._sheets = sheets
         self._plain: dict[str, list[Rule]] = {}
         self._others: dict[str, list[Rule]] = {}
+        self._asked: tuple[etree._Element | None, list[str]] = (None, [])
         self._drawn: dict[str, dict[str, list[Rule]]] = {"before": {}, "after": {}}
         for rule in sheets.rules:
             last, *more = rule.selector.compounds
             index = self._plain if rule.selector.is_plain else self._others
-            if last.drawn:
+            if last.drawn in self._drawn:
                 index = self._drawn[last.drawn]
-                rule = replace(rule, selector=replace(rule.selector, compounds=(replace(last, drawn=""), *more)))
+                tests = tuple(test for test in last.tests if test is not beside)
+                rule = replace(rule, selector=replace(rule.selector, compounds=(replace(last, tests=tests), *more)))
             index.setdefault(_key(rule.selector), []).append(rule)
 
     def declared(self, element: etree._Element, hints: Block | None, variables: Variables) -> tuple[Values, Variables]:
@@ -151,7 +153,7 @@ class Cascade:
         if not index or not (element.attrib or element.tag in index or "*" in index):
             return {}
         winners: dict[str, tuple[_Rank, Declared]] = {}
-        for rule in self._selecting(element, _keys(element), index):
+        for rule in self._selecting(element, self._keys(element), index):
             _contend(winners, rule.block, 1, rule.layer, rule.selector.specificity)
         return self._settled(winners, variables)[0] if winners else {}
 
@@ -202,10 +204,16 @@ class Cascade:
 
     def _matching(self, element: etree._Element) -> list[Rule]:
         found: list[Rule] = []
-        keys = _keys(element)
+        keys = self._keys(element)
         for key in keys:
             found += self._plain.get(key, ())
         return found + self._selecting(element, keys, self._others)
+
+    def _keys(self, element: etree._Element) -> list[str]:
+        """All keys under which rules for an element may lie; those of the last element that was asked for are kept."""
+        if self._asked[0] is not element:
+            self._asked = (element, _keys(element))
+        return self._asked[1]
 
     def _selecting(self, element: etree._Element, keys: list[str], index: dict[str, list[Rule]]) -> list[Rule]:
         found: list[Rule] = []

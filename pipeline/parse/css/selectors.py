@@ -32,16 +32,18 @@ class Compound:
     classes: tuple[str, ...] = ()
     attributes: tuple[str, ...] = ()  # that the element must have
     tests: tuple[Test, ...] = ()
-    drawn: str = ""  # "before" or "after" for what is drawn there, which is no element
+    drawn: str = ""  # a pseudo-element, such as "before": what is drawn there is no element, so `beside` is a test
 
     def holds(self, element: etree._Element, budget: Budget) -> bool:
         """Whether an element meets all conditions of the compound."""
         budget.spend()
-        if self.drawn or (self.tag and element.tag != self.tag):
+        if self.tag and element.tag != self.tag:
             return False
         # No generators before most elements are out: this is asked of all that stand around each element.
-        if self.classes and not set(self.classes).issubset(element.get("class", "").split()):
-            return False
+        if self.classes:
+            own = element.get("class")
+            if own is None or self.classes[0] not in own or not set(self.classes).issubset(own.split()):
+                return False
         if self.names and any(element.get("id") != name for name in self.names):
             return False
         return not self.tests or all(test(element, budget) for test in self.tests)
@@ -59,7 +61,7 @@ class Selector:
         """Whether the compound looks at one tag, class or id and at nothing else."""
         last = self.compounds[0]
         conditions = bool(last.tag) + len(last.names) + len(last.classes)
-        return len(self.compounds) == 1 and not last.tests and not last.drawn and conditions <= 1
+        return len(self.compounds) == 1 and not last.tests and conditions <= 1
 
     def matches(self, element: etree._Element, budget: Budget) -> bool:
         """Whether the selector selects an element; raises TooMuchError."""
@@ -251,10 +253,8 @@ class _Reader:
 
     def _drawn(self, name: str, parts: _Parts) -> None:
         parts.empty = False
-        if name in {"before", "after"}:
-            parts.drawn = name
-        else:
-            parts.tests.append(_never)
+        parts.drawn = name
+        parts.tests.append(beside)
 
     def _function(self, name: str, arguments: Sequence[Token], parts: _Parts) -> None:
         if name in _ALIKE or name == "not":
@@ -280,6 +280,11 @@ class _Reader:
         """A selector in the brackets of another; one that is invalid there is passed over."""
         nested = any(token.type == "literal" and token.value == "&" for token in part)
         return _compile(part, self._outer if nested else (), self._depth + 1)
+
+
+def beside(element: etree._Element, budget: Budget) -> bool:
+    """The test of pseudo-elements, which no element passes."""
+    return False
 
 
 def _never(element: etree._Element, budget: Budget) -> bool:
