@@ -5,7 +5,6 @@ it hangs on. Insertions count, deletions do not.
 """
 
 import posixpath
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -22,7 +21,7 @@ from pipeline.parse.office.embedded import add_embedded, add_part, refuse_pictur
 from pipeline.parse.office.package import ALTERNATIVES, Package, children, contradiction
 from pipeline.parse.office.word.boxes import PICTURES, Drawn
 from pipeline.parse.office.word.controls import Controls
-from pipeline.parse.office.word.fields import Fields, quoted
+from pipeline.parse.office.word.fields import Fields
 from pipeline.parse.office.word.looks import OFF
 from pipeline.parse.office.word.sections import read_sections
 from pipeline.parse.office.word.sight import Around, Place, Run, Sight, TableLooks, is_covered
@@ -35,7 +34,6 @@ W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 _GONE = {"del", "moveFrom", "pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "sdtPr", "sdtEndPr", "numPr"}
 _BREAKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
-_LEFT_TO_RIGHT = re.compile("[0-9A-Za-z\u00c0-\u024f\u0370-\u052f]")
 _WIDEST = 63  # columns that a table may have
 _MARKS = {"footnotes": "[{}]", "endnotes": "[e{}]"}
 _NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes"}
@@ -260,8 +258,7 @@ class _Part:
             return self._look.marked(self._fields.read(element))
         if name == "bdo" and element.get(W + "val") == "rtl":
             text = self._inline(element)
-            if len(_LEFT_TO_RIGHT.findall(text)) > 1:
-                self.writer.review(f'letters are drawn in the opposite order: "{quoted(text)}"')
+            self.writer.turned(text)
             return text
         if name == "ruby":  # its reading comes first
             parts = {local: self._inline(one) for local, one in children(element) if local in {"rt", "rubyBase"}}
