@@ -90,7 +90,7 @@ INNER_ROOMS = {
         *("rows", "scheduler", "batch", "model", "load"),
     ),
     "pipeline.parse": (
-        *("limits", "options", "members", "look", "writer", "encoding", "pictures", "contract", "markup", "css"),
+        *("limits", "options", "members", "sight", "writer", "encoding", "pictures", "contract", "markup", "css"),
         *("unpack", "mail", "office", "pdf", "formats", "sniff", "view", "sandbox", "child", "ocr", "pool"),
     ),
     "pipeline.parse.office": (
