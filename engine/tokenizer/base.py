@@ -148,6 +148,14 @@ class Tokenizer:
         """The ids of `_body`, each with its span."""
         raise NotImplementedError
 
+    def _walk(self, ids: bytes, of_bytes: list[Span], text: str) -> Iterator[tuple[int, Span]]:
+        """Each id with the span of the bytes that it stands for, which `of_bytes` has one by one."""
+        at = 0
+        for number in unpack(ids):
+            end = at + len(self.token_bytes[number])
+            yield number, trim(text, (of_bytes[at][0], of_bytes[end - 1][1]))
+            at = end
+
 
 class Cache(dict[str, bytes]):
     """Remembers results for short keys, in two generations of at most CACHED_ITEMS each, some 200 bytes an item.
@@ -186,6 +194,12 @@ def pack(ids: Iterable[int]) -> bytes:
 def unpack(ids: bytes) -> list[int]:
     """The ids that `pack` made bytes of."""
     return array("i", ids).tolist()
+
+
+def without_halves(text: str) -> tuple[str, list[int]]:
+    """The text without LONE, and where each of its characters was."""
+    kept = [at for at, c in enumerate(text) if not LONE.match(c)]
+    return "".join([text[at] for at in kept]), kept
 
 
 def trim(text: str, span: Span) -> Span:

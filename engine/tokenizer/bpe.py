@@ -7,10 +7,9 @@ spaces) are found in it first, the longest first. Bytes that a vocabulary has no
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
 from functools import cache, cached_property
-from heapq import heappop, heappush
 from itertools import compress, pairwise
 from typing import NoReturn
 
@@ -19,10 +18,10 @@ import numpy as np
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.kernels.text.pairs import Pieces, find_merges
 from engine.simd import I32
-from engine.tokenizer.base import LONE, Cache, Span, Template, Tokenizer, pack, trim, unpack
+from engine.tokenizer.base import LONE, Span, Template, Tokenizer, pack, without_halves
 from engine.tokenizer.compiled import CODE_POINTS, PairEncoder, classes, code_points, piece_table
 from engine.tokenizer.metadata import USER_DEFINED, Keys, Metadata
-from engine.tokenizer.patterns import PRE, Pre, Splitter
+from engine.tokenizer.patterns import PRE, Pre
 from engine.tokenizer.prompts import Specials, fragments, is_white, longest_first
 from engine.tokenizer.specials import read_specials
 from engine.tokenizer.unicode.nfc import aligned, nfc
@@ -127,16 +126,9 @@ class BytePairs(Tokenizer):
         self._find_white = longest_first(filter(is_white, self._added))
 
     @cached_property
-    def _sizes(self) -> dict[int, int]:
-        return {number: len(piece) for piece, number in self._vocabulary.pieces.items()}
-
-    @cached_property
-    def _pre_tokens(self) -> "_PreTokens":
-        return _PreTokens(self._vocabulary, self._settings.whole_pieces)
-
-    @cached_property
-    def _split(self) -> Callable[[str], list[str]]:
-        return Splitter(PRE[self._settings.pre].patterns).split
+    def _known(self) -> set[int]:
+        """The bytes that have a piece; others are dropped."""
+        return {byte for byte, sign in enumerate(SIGNS) if sign in self._vocabulary.pieces}
 
     def _texts(self) -> Iterator[tuple[int, bytes]]:
         values, starts, _, numbers = self._vocabulary.table
@@ -163,36 +155,20 @@ class BytePairs(Tokenizer):
         return b"".join(ids)
 
     def _located(self, text: str) -> Iterator[tuple[int, Span]]:
-        normalized, spans = self._aligned(text)
-        for start, fragment, added in fragments(normalized, self._find):
+        """A space that was put before a fragment lies nowhere."""
+        whole, kept = without_halves(text)
+        made = aligned(whole) if self._settings.nfc else [(c, (at, at + 1)) for at, c in enumerate(whole)]
+        spans = [(kept[start], kept[end - 1] + 1) for _, (start, end) in made]
+        for start, fragment, added in fragments("".join(c for c, _ in made), self._find):
+            spaced = fragment if added else self._spaced(fragment)
             within = spans[start : start + len(fragment)]
-            if added:
-                yield unpack(self._added[fragment])[0], trim(text, (within[0][0], within[-1][1]))
-            elif fragment:
-                yield from self._spans_of(self._spaced(fragment), within, text)
-
-    def _spans_of(self, fragment: str, spans: list[Span], text: str) -> Iterator[tuple[int, Span]]:
-        """`spans` of the fragment's characters; a space that was put before it lies nowhere."""
-        spans = [(spans[0][0], spans[0][0])] * (len(fragment) - len(spans)) + spans
-        known = self._pre_tokens.known
-        of_bytes = [span for c, span in zip(fragment, spans, strict=True) for byte in c.encode() if byte in known]
-        at = 0
-        for number in (number for text in self._split(fragment) for number in unpack(self._pre_tokens[text])):
-            end = at + self._sizes[number]
-            yield number, trim(text, (of_bytes[at][0], of_bytes[end - 1][1]))
-            at = end
+            within = [(first, first) for first, _ in within[:1]] * (len(spaced) - len(fragment)) + within
+            known = range(256) if added else self._known
+            of_bytes = [span for c, span in zip(spaced, within, strict=True) for byte in c.encode() if byte in known]
+            yield from self._walk(self._added[fragment] if added else self._encode(spaced), of_bytes, text)
 
     def _spaced(self, text: str) -> str:
         return f" {text}" if self._settings.space and text and text[0] != " " else text
-
-    def _aligned(self, text: str) -> tuple[str, list[Span]]:
-        """The normalized text, and for each of its characters what it was made of."""
-        kept = [at for at, c in enumerate(text) if not LONE.match(c)]
-        text = "".join(text[at] for at in kept)
-        made = [(c, (at, at + 1)) for at, c in enumerate(text)]
-        if self._settings.nfc:
-            made = aligned(text)
-        return "".join(c for c, _ in made), [(kept[start], kept[end - 1] + 1) for _, (start, end) in made]
 
 
 def _encoder(vocabulary: Vocabulary, settings: Settings) -> Callable[[str], bytes]:
@@ -203,52 +179,6 @@ def _encoder(vocabulary: Vocabulary, settings: Settings) -> Callable[[str], byte
     table = vocabulary.table if settings.whole_pieces else None
     bytes_ids = [pieces.get(sign, -1) for sign in SIGNS]
     return PairEncoder(PRE[settings.pre].split, classes(), pairs, bytes_ids=bytes_ids, whole=table).encode
-
-
-class _PreTokens(Cache):
-    """The ids of each pre-token, computed in Python; the truth for the compiled encoder, and where offsets come
-    from."""
-
-    def __init__(self, vocabulary: Vocabulary, whole_pieces: bool) -> None:
-        self.pieces = vocabulary.pieces
-        self.ranks = {merge: rank for rank, merge in enumerate(vocabulary.merges)}
-        self.whole_pieces = whole_pieces
-        self.known = {byte for byte, sign in enumerate(SIGNS) if sign in self.pieces}
-        self.signs = {byte: sign if byte in self.known else None for byte, sign in enumerate(SIGNS)}
-
-    def compute(self, key: str) -> bytes:
-        signs = key.encode().decode("latin-1").translate(self.signs)
-        if self.whole_pieces and signs in self.pieces:
-            return pack([self.pieces[signs]])
-        return pack([self.pieces[piece] for piece in merge(signs, self.ranks)])
-
-
-def merge(text: str, ranks: Mapping[str, float], glue: str = " ") -> list[str]:
-    """The pieces of a text: again and again the pair of lowest rank becomes one, of equal ones the first."""
-    pieces: list[str] = list(text)
-    following = list(range(1, len(pieces) + 1))
-    before = list(range(-1, len(pieces) - 1))
-    waiting: list[tuple[float, int]] = []
-
-    def look(at: int) -> None:
-        if at >= 0 and following[at] < len(pieces):
-            rank = ranks.get(f"{pieces[at]}{glue}{pieces[following[at]]}")
-            if rank is not None:
-                heappush(waiting, (rank, at))
-
-    for at in range(len(pieces)):
-        look(at)
-    while waiting:
-        rank, at = heappop(waiting)
-        after = following[at]
-        if not pieces[at] or after == len(pieces) or ranks.get(f"{pieces[at]}{glue}{pieces[after]}") != rank:
-            continue  # one of the two has been merged since
-        pieces[at], pieces[after], following[at] = pieces[at] + pieces[after], "", following[after]
-        if following[at] < len(pieces):
-            before[following[at]] = at
-        look(before[at])
-        look(at)
-    return [piece for piece in pieces if piece]
 
 
 def from_metadata(metadata: Metadata) -> BytePairs:

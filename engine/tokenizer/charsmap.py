@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from engine.errors import BadModelFile
-from engine.tokenizer.base import LONE, Span
+from engine.tokenizer.base import LONE, Span, without_halves
 from engine.tokenizer.unicode import classes
 from engine.tokenizer.unicode.codepoints import Ranges, Replacements
 
@@ -57,8 +57,7 @@ class CharsMap:
 
     def aligned(self, text: str) -> list[tuple[str, Span]]:
         """Each character of `normalize(text)` with the span of the text it comes from."""
-        kept = [at for at, c in enumerate(text) if not LONE.match(c)]
-        text = "".join(text[at] for at in kept)
+        text, kept = without_halves(text)
         spans, at = [], 0
         for start, end, result in [*self._graphemes(text), (len(text), len(text), "")]:
             spans += [(i, i + 1, self._characters[ord(text[i])]) for i in range(at, start)] + [(start, end, result)]
