@@ -23,7 +23,6 @@ from engine.tokenizer.compiled import CODE_POINTS, PairEncoder, classes, code_po
 from engine.tokenizer.metadata import USER_DEFINED, Keys, Metadata
 from engine.tokenizer.patterns import PRE, Pre
 from engine.tokenizer.prompts import Specials, fragments, is_white, longest_first
-from engine.tokenizer.specials import read_specials
 from engine.tokenizer.unicode.nfc import aligned, nfc
 
 ALGORITHM = "byte-bpe-1"
@@ -188,7 +187,7 @@ def from_metadata(metadata: Metadata) -> BytePairs:
         raise UnsupportedModel(f"tokenizer.ggml.pre: found {name!r:.60}, expected one of {', '.join(PRE)}")
     pre, keys = PRE[name], Keys(metadata)
     template = keys.template(bos=pre.adds_bos, eos=False)
-    specials = read_specials(keys, adds_bos=pre.adds_bos)
+    specials = keys.specials(adds_bos=pre.adds_bos)
     return BytePairs(_read_vocabulary(keys), _read_settings(keys, name, pre), template, specials)
 
 

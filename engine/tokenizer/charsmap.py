@@ -15,7 +15,7 @@ import numpy as np
 from engine.errors import BadModelFile
 from engine.tokenizer.base import LONE, Span, without_halves
 from engine.tokenizer.unicode import classes
-from engine.tokenizer.unicode.codepoints import Ranges, Replacements
+from engine.tokenizer.unicode.codepoints import Cache, Ranges
 
 NO_CHANGES = b"\4\0\0\0" + bytes(4)
 """A map of nothing."""
@@ -45,7 +45,7 @@ class CharsMap:
             raise BadModelFile(f"tokenizer.ggml.precompiled_charsmap: found {found}, expected the trie to fit")
         self._units = np.frombuffer(blob, "<u4", size // 4, 4).tolist()
         self._pool = blob[4 + size :]
-        self._characters = Replacements(self._replace)
+        self._characters = Cache(self._replace)
 
     def normalize(self, text: str) -> str:
         """The text without halves of characters (lone surrogates), replaced."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from engine.tokenizer.unicode import tables
-from engine.tokenizer.unicode.codepoints import Ranges, Replacements, span_of, text_of
+from engine.tokenizer.unicode.codepoints import Cache, Ranges, span_of, text_of
 from engine.tokenizer.unicode.nfc import clusters, decompose, in_order
 
 
@@ -19,8 +19,8 @@ class Normalizer:
 
     def __init__(self, *, lower_case: bool, strip_accents: bool, chinese_chars: bool) -> None:
         self._lower_case, self._strip_accents, self._chinese_chars = lower_case, strip_accents, chinese_chars
-        self._first, self._last = Replacements(self._clean), Replacements(self._fold)
-        self._alone = Replacements(lambda number: self.normalize(chr(number)))
+        self._first, self._last = Cache(self._clean), Cache(self._fold)
+        self._alone = Cache[int, str](lambda number: self.normalize(chr(number)))
 
     def normalize(self, text: str) -> str:
         """The text as it is cut into words."""

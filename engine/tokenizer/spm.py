@@ -19,7 +19,6 @@ from engine.tokenizer.base import LONE, Span, Template, Tokenizer, pack, unpack,
 from engine.tokenizer.compiled import CODE_POINTS, PairEncoder, Split, classes_of_words, pairs_of_pieces
 from engine.tokenizer.metadata import BYTE, USER_DEFINED, Keys, Metadata
 from engine.tokenizer.prompts import Specials, fragments, is_white, longest_first
-from engine.tokenizer.specials import read_specials
 
 ALGORITHM = "spm-bpe-1"
 """Part of the digest: another reading of the same metadata must not look the same."""
@@ -120,7 +119,7 @@ def from_metadata(metadata: Metadata) -> PiecePairs:
             raise UnsupportedModel(f"{key}: found {value!r:.60}, expected none for tokenizer.ggml.model llama")
     keys = Keys(metadata)
     template = keys.template(bos=True, eos=False)
-    specials = read_specials(keys, adds_bos=True)
+    specials = keys.specials(adds_bos=True)
     return PiecePairs(_read_vocabulary(keys), _read_prefix(keys, specials), template, specials)
 
 

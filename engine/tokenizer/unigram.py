@@ -12,13 +12,12 @@ from dataclasses import astuple, dataclass
 import numpy as np
 
 from engine.errors import BadModelFile, UnsupportedModel
-from engine.tokenizer.base import Cache, Span, Template, Tokenizer, pack, trim
+from engine.tokenizer.base import Span, Template, Tokenizer, pack, trim
 from engine.tokenizer.charsmap import NO_CHANGES, CharsMap
 from engine.tokenizer.metadata import Keys, Metadata
 from engine.tokenizer.prompts import Specials
-from engine.tokenizer.specials import read_specials
 from engine.tokenizer.unicode import classes
-from engine.tokenizer.unicode.codepoints import Ranges
+from engine.tokenizer.unicode.codepoints import Cache, Ranges
 
 ALGORITHM = "unigram-1"
 """Part of the digest: another reading of the same metadata must not look the same."""
@@ -56,7 +55,12 @@ class Unigram(Tokenizer):
         super().__init__(template, facts, specials)
         self._ids = vocabulary.ids
         self._map = CharsMap(vocabulary.charsmap or NO_CHANGES)
-        self._words = _Words(vocabulary)
+        self._scores, self._unknown = vocabulary.scores, vocabulary.unknown
+        self._unknown_score = min(vocabulary.scores.values(), default=0.0) - UNKNOWN_PENALTY
+        self._longest: dict[str, int] = {}
+        for piece in vocabulary.scores:
+            self._longest[piece[0]] = max(len(piece), self._longest.get(piece[0], 1))
+        self._words = Cache[str, bytes](lambda word: pack([number for number, _ in self._best(word)]))
         self._chunk = re.compile(WHITE_SPACE_WAYS[white_space], re.DOTALL)
 
     def _texts(self) -> Iterator[tuple[int, bytes]]:
@@ -75,30 +79,16 @@ class Unigram(Tokenizer):
             words = _cut(_SPACES.sub(WORD_START, chunk[0]))
             spans = [(spans[0][0], spans[0][0])] * (sum(map(len, words)) - len(spans)) + spans
             at = 0
-            for number, size in (piece for word in words for piece in self._words.best(word)):
+            for number, size in (piece for word in words for piece in self._best(word)):
                 yield number, trim(text, (spans[at][0], spans[at + size - 1][1]))
                 at += size
 
-
-class _Words(Cache):
-    """The ids of each word, computed when they are first asked for."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.scores, self.ids, self.unknown = vocabulary.scores, vocabulary.ids, vocabulary.unknown
-        self.unknown_score = min(vocabulary.scores.values(), default=0.0) - UNKNOWN_PENALTY
-        self.longest: dict[str, int] = {}
-        for piece in vocabulary.scores:
-            self.longest[piece[0]] = max(len(piece), self.longest.get(piece[0], 1))
-
-    def compute(self, key: str) -> bytes:
-        return pack([number for number, _ in self.best(key)])
-
-    def best(self, word: str) -> list[tuple[int, int]]:
+    def _best(self, word: str) -> list[tuple[int, int]]:
         """The ids of the best way, and how many characters each stands for."""
         found: list[tuple[int, int]] = []
         for start, end in self._path(word):
-            number = self.ids.get(word[start:end], self.unknown)
-            if found and number == self.unknown == found[-1][0]:
+            number = self._ids.get(word[start:end], self._unknown)
+            if found and number == self._unknown == found[-1][0]:
                 found[-1] = (number, found[-1][1] + end - start)
             else:
                 found.append((number, end - start))
@@ -110,8 +100,8 @@ class _Words(Cache):
         begin = [0] * (len(word) + 1)
         for start in range(len(word)):
             here = total[start]
-            for end in range(start + 1, min(len(word), start + self.longest.get(word[start], 1)) + 1):
-                score = self.scores.get(word[start:end], self.unknown_score if end == start + 1 else None)
+            for end in range(start + 1, min(len(word), start + self._longest.get(word[start], 1)) + 1):
+                score = self._scores.get(word[start:end], self._unknown_score if end == start + 1 else None)
                 if score is not None and here + score > total[end]:
                     total[end], begin[end] = here + score, start
         spans, end = [], len(word)
@@ -137,7 +127,7 @@ def from_metadata(metadata: Metadata) -> Unigram:
         if not keys.flag(f"tokenizer.ggml.{key}", True):
             raise UnsupportedModel(f"tokenizer.ggml.{key}: found False, expected True")
     template = keys.template(bos=False, eos=True)
-    return Unigram(_read_vocabulary(keys), white_space, template, read_specials(keys))
+    return Unigram(_read_vocabulary(keys), white_space, template, keys.specials())
 
 
 def _read_vocabulary(keys: Keys) -> Vocabulary:

@@ -10,11 +10,11 @@ from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 from engine.errors import BadModelFile
-from engine.tokenizer.base import Cache, Span, Template, Tokenizer, pack, unpack
+from engine.tokenizer.base import Span, Template, Tokenizer, pack, unpack
 from engine.tokenizer.metadata import Keys, Metadata
 from engine.tokenizer.normalize import Normalizer
 from engine.tokenizer.prompts import Specials
-from engine.tokenizer.specials import read_specials
+from engine.tokenizer.unicode.codepoints import Cache
 
 ALGORITHM = "wordpiece-1"
 """Part of the digest: another reading of the same metadata must not look the same."""
@@ -60,10 +60,14 @@ class WordPiece(Tokenizer):
         usual = Template(*around)
         super().__init__(template or usual, lambda: _facts(vocabulary, settings, template, usual), specials)
         self._vocabulary = vocabulary
-        self._chunks = _Chunks(vocabulary, settings)
+        self._normalizer = Normalizer(**asdict(settings))
+        self._words = Cache(self._split)
+        self._chunks = Cache[str, bytes](
+            lambda chunk: b"".join(map(self._words.__getitem__, self._normalizer.words(chunk)))
+        )
         pieces = [*vocabulary.starts.items(), *vocabulary.continuations.items()]
         self._sizes = {number: len(piece) for piece, number in pieces}
-        self._unknown = vocabulary.unknown
+        self._longest = max(self._sizes.values(), default=1)
 
     def _texts(self) -> Iterator[tuple[int, bytes]]:
         for pieces, before in (self._vocabulary.starts, " "), (self._vocabulary.continuations, ""):
@@ -76,57 +80,35 @@ class WordPiece(Tokenizer):
         return b"".join(map(self._chunks.__getitem__, text.split()))
 
     def _located(self, text: str) -> Iterator[tuple[int, Span]]:
-        normalizer = self._chunks.normalizer
-        aligned = normalizer.aligned(text)
+        aligned = self._normalizer.aligned(text)
         normalized = "".join(c for c, _ in aligned)
-        for start, end in normalizer.word_spans(normalized):
+        for start, end in self._normalizer.word_spans(normalized):
             for number, size in self._sizes_of(normalized[start:end]):
                 yield number, (aligned[start][1][0], aligned[start + size - 1][1][1])
                 start += size
 
     def _sizes_of(self, word: str) -> list[tuple[int, int]]:
         """The ids of a word and how many of its characters each stands for."""
-        ids = unpack(self._chunks.ids[word])
-        return [(number, len(word) if number == self._unknown else self._sizes[number]) for number in ids]
+        unknown = self._vocabulary.unknown
+        ids = unpack(self._words[word])
+        return [(number, len(word) if number == unknown else self._sizes[number]) for number in ids]
 
-
-class _Chunks(Cache):
-    """Text without white space -> ids."""
-
-    def __init__(self, vocabulary: Vocabulary, settings: Settings) -> None:
-        self.normalizer = Normalizer(**asdict(settings))
-        self.ids = _Words(vocabulary)
-
-    def compute(self, key: str) -> bytes:
-        return b"".join(map(self.ids.__getitem__, self.normalizer.words(key)))
-
-
-class _Words(Cache):
-    """Normalized word -> ids."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.vocabulary = vocabulary
-        self.longest = max(map(len, [*vocabulary.starts, *vocabulary.continuations]), default=1)
-
-    def compute(self, key: str) -> bytes:
-        return pack(self._split(key))
-
-    def _split(self, word: str) -> list[int]:
+    def _split(self, word: str) -> bytes:
         """The longest piece that fits, again and again; a word that does not come out is one unknown token."""
-        unknown = [self.vocabulary.unknown]
+        unknown = pack([self._vocabulary.unknown])
         if len(word) > MAX_WORD_CHARS:
             return unknown
-        ids, start, pieces = [], 0, self.vocabulary.starts
+        ids, start, pieces = [], 0, self._vocabulary.starts
         while start < len(word):
-            for end in range(min(len(word), start + self.longest), start, -1):
+            for end in range(min(len(word), start + self._longest), start, -1):
                 number = pieces.get(word[start:end])
                 if number is not None:
                     break
             else:
                 return unknown
             ids.append(number)
-            start, pieces = end, self.vocabulary.continuations
-        return ids
+            start, pieces = end, self._vocabulary.continuations
+        return pack(ids)
 
 
 def from_metadata(metadata: Metadata) -> WordPiece:
@@ -137,7 +119,7 @@ def from_metadata(metadata: Metadata) -> WordPiece:
     vocabulary = Vocabulary(starts, continuations, ids["cls"], ids["sep"], ids["unknown"])
     settings = keys.settings(dict.fromkeys(("lower_case", "strip_accents", "chinese_chars"), True))
     template = keys.recorded_template()
-    return WordPiece(vocabulary, Settings(**settings), template, read_specials(keys))
+    return WordPiece(vocabulary, Settings(**settings), template, keys.specials())
 
 
 def _pieces(tokens: list[str], control: set[int]) -> tuple[dict[str, int], dict[str, int]]:
