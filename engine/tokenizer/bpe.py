@@ -1,7 +1,9 @@
 """Byte-level BPE: a text is cut by patterns into pre-tokens, in which the bytes' pairs are merged in the order of the
 merges.
 
-Source: Sennrich et al. 2016, Radford et al. 2019, and the `tokenizers` package (ByteLevel, BPE). A text never becomes a
+Source: Sennrich et al. 2016, Radford et al. 2019, and the `tokenizers` package (ByteLevel, BPE); llama.cpp's
+`llama-vocab.cpp` for the names of patterns and its habits, the tokenizer.json files of the models for the patterns,
+which are compiled code (kernels/text/splits.py). A text never becomes a
 control token; pieces that a model adds to its vocabulary without control meaning ("user-defined", such as runs of
 spaces) are found in it first, the longest first. Bytes that a vocabulary has no piece for are dropped.
 """
@@ -16,17 +18,53 @@ from typing import NoReturn
 import numpy as np
 
 from engine.errors import BadModelFile, UnsupportedModel
+from engine.kernels.text import splits
 from engine.kernels.text.pairs import Pieces, find_merges
 from engine.simd import I32
 from engine.tokenizer.base import LONE, Span, Template, Tokenizer, pack, without_halves
-from engine.tokenizer.compiled import CODE_POINTS, PairEncoder, classes, code_points, piece_table
+from engine.tokenizer.compiled import CODE_POINTS, PairEncoder, Split, classes, code_points, piece_table
 from engine.tokenizer.metadata import USER_DEFINED, Keys, Metadata
-from engine.tokenizer.patterns import PRE, Pre
 from engine.tokenizer.prompts import Specials, fragments, is_white, longest_first
 from engine.tokenizer.unicode.nfc import aligned, nfc
 
 ALGORITHM = "byte-bpe-1"
 """Part of the digest: another reading of the same metadata must not look the same."""
+
+
+@dataclass(frozen=True)
+class Pre:
+    """The cut; form C before it; whether a part that is a piece is taken as it is; llama.cpp's habit with BOS."""
+
+    split: Split
+    nfc: bool = False
+    whole_pieces: bool = False
+    adds_bos: bool = False
+
+
+_GPT2, _EACH_DIGIT = Split(splits.GPT2), Split(splits.GPT2, 1)
+_LLAMA3 = Split(splits.CASELESS, 3)
+
+PRE = {
+    name: pre
+    for names, pre in {
+        "gpt-2 phi-2 mpt mellum a.x-4.0 trillion granite-docling roberta-bpe": Pre(_GPT2),
+        "modern-bert olmo": Pre(_GPT2, nfc=True),
+        "llama-bpe llama3 llama-v3 falcon3 pixtral midm-2.0 lfm2": Pre(_LLAMA3, whole_pieces=True, adds_bos=True),
+        # files made of Llama 3's tokenizer, but without a beginning of text: SmolLM3
+        "smaug-bpe": Pre(_LLAMA3, whole_pieces=True),
+        # cl100k: Phi-4, Granite 4
+        "dbrx": Pre(_LLAMA3),
+        "qwen2 deepseek-r1-qwen megrez": Pre(Split(splits.CASELESS, 1), nfc=True),
+        "tekken": Pre(Split(splits.CASED, 1), whole_pieces=True, adds_bos=True),
+        # o200k: Phi-4 mini
+        "gpt-4o llama4": Pre(Split(splits.CASED, 3, endings=True)),
+        # Granite 3's files say refact
+        "refact starcoder smollm codeshell exaone minerva-7b": Pre(_EACH_DIGIT),
+        "command-r": Pre(_EACH_DIGIT, nfc=True),
+        "falcon": Pre(Split(splits.FALCON)),
+    }.items()
+    for name in names.split()
+}
 
 
 def _signs() -> str:

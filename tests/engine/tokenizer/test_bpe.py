@@ -12,8 +12,7 @@ from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizer
 
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.tokenizer import base, from_metadata
-from engine.tokenizer.bpe import BytePairs
-from engine.tokenizer.patterns import PRE
+from engine.tokenizer.bpe import PRE, BytePairs
 from tests.engine.tokenizer.texts import ANY_TEXT, CONTROL, HARD, LEARNED, mixtures, naughty
 
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]

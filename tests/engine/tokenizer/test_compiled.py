@@ -15,8 +15,8 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from engine.gguf import read
 from engine.kernels.text import splits
 from engine.tokenizer import from_metadata
+from engine.tokenizer.bpe import PRE, Pre
 from engine.tokenizer.compiled import classes, code_points
-from engine.tokenizer.patterns import PRE, Pre
 from tests.engine.kernels.called import called
 from tests.engine.tokenizer import spm_models, test_bpe, truth
 from tests.engine.tokenizer.texts import ANY_TEXT, HARD, LEARNED, mixtures, naughty

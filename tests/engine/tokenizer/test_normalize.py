@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import normalizers, pre_tokenizers
 
-from engine.tokenizer.normalize import Normalizer
 from engine.tokenizer.unicode import tables as unicode_tables
 from engine.tokenizer.unicode.codepoints import CACHED_ITEMS, Ranges
 from engine.tokenizer.unicode.nfc import ORDER
+from engine.tokenizer.wordpiece import Normalizer
 
 # lower_case, strip_accents, chinese_chars
 SETTINGS = [(True, True, True), (True, False, True), (False, True, False), (False, False, False)]

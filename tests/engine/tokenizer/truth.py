@@ -7,8 +7,7 @@ from typing import Any
 
 from tokenizers import Regex, normalizers, pre_tokenizers
 
-from engine.tokenizer.bpe import SIGNS, BytePairs
-from engine.tokenizer.patterns import PRE
+from engine.tokenizer.bpe import PRE, SIGNS, BytePairs
 from engine.tokenizer.spm import SPACE, PiecePairs
 
 ENDINGS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
