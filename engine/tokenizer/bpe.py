@@ -226,12 +226,9 @@ def from_metadata(metadata: Metadata) -> BytePairs:
     pre, keys = PRE[name], Keys(metadata)
     template = keys.template(bos=pre.adds_bos, eos=False)
     specials = keys.specials(adds_bos=pre.adds_bos)
-    return BytePairs(_read_vocabulary(keys), _read_settings(keys, name, pre), template, specials)
-
-
-def _read_settings(keys: Keys, name: str, pre: Pre) -> Settings:
     ours = keys.settings({"nfc": pre.nfc, "whole_pieces": pre.whole_pieces})
-    return Settings(name, ours["nfc"], keys.flag("tokenizer.ggml.add_space_prefix", False), ours["whole_pieces"])
+    space = keys.flag("tokenizer.ggml.add_space_prefix", False)
+    return BytePairs(_read_vocabulary(keys), Settings(name, space=space, **ours), template, specials)
 
 
 def _read_vocabulary(keys: Keys) -> Vocabulary:

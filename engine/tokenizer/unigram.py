@@ -96,12 +96,10 @@ class CharsMap:
             unit = self._units[at]
             at ^= _offset(unit)
             if unit & _LEAF:
-                return self._replacement(at)
+                start = self._units[at] & _VALUE if at < len(self._units) else len(self._pool)
+                found = self._pool[start : start + MAX_REPLACEMENT_BYTES]
+                return found.partition(b"\0")[0].decode(errors="replace")
         return None
-
-    def _replacement(self, at: int) -> str:
-        start = self._units[at] & _VALUE if at < len(self._units) else len(self._pool)
-        return self._pool[start : start + MAX_REPLACEMENT_BYTES].partition(b"\0")[0].decode(errors="replace")
 
     def _replace(self, number: int) -> str:
         found = self.lookup(chr(number))

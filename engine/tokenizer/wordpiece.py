@@ -75,10 +75,6 @@ class Normalizer:
         """The words of a text, normalized, in order; none is empty."""
         return _WORD.findall(self.normalize(text))
 
-    def word_spans(self, normalized: str) -> Iterator[tuple[int, int]]:
-        """Where the words of a normalized text begin and end in it."""
-        return (match.span() for match in _WORD.finditer(normalized))
-
     def aligned(self, text: str) -> list[tuple[str, tuple[int, int]]]:
         """Each character of `normalize(text)` with the span of the text it comes from: one character, or, where marks
         were put in order, a character and its marks."""
@@ -141,16 +137,12 @@ class WordPiece(Tokenizer):
     def _located(self, text: str) -> Iterator[tuple[int, Span]]:
         aligned = self._normalizer.aligned(text)
         normalized = "".join(c for c, _ in aligned)
-        for start, end in self._normalizer.word_spans(normalized):
-            for number, size in self._sizes_of(normalized[start:end]):
+        for word in _WORD.finditer(normalized):
+            start, unknown = word.start(), self._vocabulary.unknown
+            for number in unpack(self._words[word[0]]):
+                size = len(word[0]) if number == unknown else self._sizes[number]
                 yield number, (aligned[start][1][0], aligned[start + size - 1][1][1])
                 start += size
-
-    def _sizes_of(self, word: str) -> list[tuple[int, int]]:
-        """The ids of a word and how many of its characters each stands for."""
-        unknown = self._vocabulary.unknown
-        ids = unpack(self._words[word])
-        return [(number, len(word) if number == unknown else self._sizes[number]) for number in ids]
 
     def _split(self, word: str) -> bytes:
         """The longest piece that fits, again and again; a word that does not come out is one unknown token."""

@@ -69,10 +69,6 @@ def _suspects() -> NDArray[np.bool_]:
     return found
 
 
-def _form_c(cluster: str) -> str:
-    return _compose(in_order("".join(map(decompose, map(ord, cluster)))))
-
-
 def _compose(text: str) -> str:
     """A decomposed text, composed. A mark reaches the character without rank before it past lower ranks only."""
     out: list[str] = []
@@ -144,4 +140,4 @@ _CLUSTER = re.compile(f".[{_inside(_SECONDS)}]*", re.DOTALL)
 _SUSPECT = re.compile(f"[{_EXCLUDED.pattern()}][{_inside(_SECONDS)}]*|.[{_inside(_SECONDS)}]+", re.DOTALL)
 """Those of them that may change: what is composed with something before it, or never."""
 
-_KNOWN = Cache(_form_c)
+_KNOWN = Cache[str, str](lambda cluster: _compose(in_order("".join(map(decompose, map(ord, cluster))))))
