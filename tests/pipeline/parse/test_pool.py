@@ -237,7 +237,7 @@ def test_too_much_text_and_too_much_memory_are_named(parse_with) -> None:
     with ParserPool(1, Limits(output_characters=1000, memory_bytes=256 * 2**20)) as pool:
         error = failure_of(parse_with, pool, b"word " * 300)
         assert error.failure is Failure.TOO_LARGE
-        assert error.reason == "its text is longer than limits.text_characters (1,000) allows"
+        assert error.reason == "its text is longer than limits.text_characters (1,000) allows: it has 1,500 or more"
         html = b"<table><tr><td>" + b"word " * 150 + b"</td><td>" + b"word " * 150 + b"</td></tr></table>"
         assert "limits.text_characters (1,000)" in failure_of(parse_with, pool, html).reason, (
             "the whole limit, not its rest"
