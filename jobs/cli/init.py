@@ -202,7 +202,7 @@ def _tell(
     models = {load_job(folder / "jobs" / f"{name}.yaml").config.model.name: None for name in copied}
     for model in models or ["NAME"]:
         if not (folder / "models" / f"{model}.gguf").exists():
-            say(f"  cloister model import FILE.gguf or a Hugging Face FOLDER --name {model}")
+            say(f"  cloister model import FILE.gguf --name {model}  (a Hugging Face folder does, too)")
     if not copied:
         example = next(iter(examples()), "NAME")
         say(f"  cloister new JOB; or copy an example: cloister init . --example {example}")

@@ -168,7 +168,7 @@ def _model(
         fitting += [] if refused else [name]
         why = refused or why
     if not fitting:
-        remedy = "cloister model import FILE.gguf or a Hugging Face FOLDER --name NAME; cloister model list tells more"
+        remedy = "cloister model import FILE.gguf --name NAME; a Hugging Face folder does in place of the file"
         raise ConfigError(Problem(shown(place.root / "models"), f"no model for this job: {why}", None, remedy))
     chosen = fitting[0] if len(fitting) == 1 else asks("--model", f"Which model? ({', '.join(fitting)})")
     if chosen not in fitting:

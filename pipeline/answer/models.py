@@ -76,8 +76,8 @@ def _check_there(plan: RunPlan) -> None:
     except OSError as error:
         raise _unreadable(model, error) from error
     if not there:
-        source = "FILE.gguf" if _must_write(plan) else "FILE.gguf or a Hugging Face FOLDER"
-        remedy = did_you_mean(model.path) or f"`cloister model import {source} --name {model.name}`"
+        also = "" if _must_write(plan) else "; a Hugging Face folder does in place of the file"
+        remedy = did_you_mean(model.path) or f"`cloister model import FILE.gguf --name {model.name}`{also}"
         raise ModelRefusedError(f"model {model.name}: there is no file {model.path}; {remedy}")
 
 

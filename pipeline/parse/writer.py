@@ -85,6 +85,11 @@ class TextWriter:
         """Count text that no person sees (a kind of hidden.KINDS); whether it is to be left out."""
         return not self._hidden.keeps(kind, marked(text)[0])
 
+    @property
+    def drops_hidden(self) -> bool:
+        """Whether the job's rule leaves out what no person sees."""
+        return self._hidden.drops
+
     def doubt(self, why: str) -> None:
         """Say why it cannot be told whether some text is hidden; the document's state is then `review`."""
         self._hidden.doubt(why)

@@ -85,7 +85,7 @@ def quarter(x):
 
 with announced(3, print):
     assert quarter(9) == 4
-assert half.overloads and not any(library._is_added for library in (o.library for o in half.overloads.values()))
+assert half.overloads and not any(code._is_added for code in (o.library for o in half.overloads.values()))
 try:
     half(3)
 except TypeError as error:

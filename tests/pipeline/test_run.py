@@ -147,7 +147,7 @@ def test_another_model_is_refused_before_any_document_is_touched(
     with pytest.raises(ModelRefusedError, match="pins 0000"):
         go(pinned)
     missing = replace(plan, model=replace(plan.model, path=plan.model.path.with_name("none.gguf")))
-    both = "`cloister model import FILE.gguf or a Hugging Face FOLDER --name tiny`$"
+    both = "`cloister model import FILE.gguf --name tiny`; a Hugging Face folder does in place of the file$"
     with pytest.raises(ModelRefusedError, match=f"there is no file .*none.gguf; {both}"):
         go(missing)
     with pytest.raises(ModelRefusedError, match=r"none.gguf; `cloister model import FILE.gguf --name tiny`$"):

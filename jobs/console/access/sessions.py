@@ -103,11 +103,6 @@ class Sessions:
         with self._lock:
             self._sessions.pop(_sha256(token), None)
 
-    def end_of(self, person: str) -> None:
-        """End all sessions of somebody."""
-        with self._lock:
-            self._sessions = {key: each for key, each in self._sessions.items() if each.person != person}
-
     def _forget(self, now: float) -> None:
         ended = [
             key

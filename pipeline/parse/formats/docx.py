@@ -135,7 +135,7 @@ class _Part:
         if frame is not None and frame.get(W + "dropCap") in {"drop", "margin"}:
             return "dropCap"
         hidden = mark is not None and self._sight.hides(properties, style, self._around) == "marked_hidden"
-        return "vanish" if hidden and self.writer.hide("marked_hidden", "") else ""
+        return "vanish" if hidden and self.writer.drops_hidden else ""
 
     def _end_line(self) -> None:
         """Write the line that has begun, if one has, and what hangs on it."""

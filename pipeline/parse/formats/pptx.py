@@ -19,8 +19,9 @@ from pipeline.parse.office.drawing.slide_styles import SlideStyles, slide_theme
 from pipeline.parse.office.drawing.view import Pictures, View
 from pipeline.parse.office.embedded import add_embedded, refuse_pictures_alone
 from pipeline.parse.office.package import ALTERNATIVES, Package, contradiction
-from pipeline.parse.office.word.fields import is_date, quoted
+from pipeline.parse.office.word.fields import is_date
 from pipeline.parse.pictures.shown import Shown
+from pipeline.parse.sight.hidden import quoted
 from pipeline.parse.writer import TextWriter
 
 PARSER = f"pptx/6 {LXML}"

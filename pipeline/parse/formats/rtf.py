@@ -278,7 +278,7 @@ class _Reader:
         elif word in {"pard", "intbl"}:
             group.in_table = word == "intbl"
             group.level = 0 if word == "pard" else group.level
-        elif word == "par" and (group.ground.dropped or (group.hidden and self._writer.hide("marked_hidden", ""))):
+        elif word == "par" and (group.ground.dropped or (group.hidden and self._writer.drops_hidden)):
             return  # the next paragraph goes on in its line
         elif word == "par" and group.in_table:
             flow.line.append("\n")

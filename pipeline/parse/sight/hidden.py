@@ -30,16 +30,21 @@ _DOUBT = "it may hold what no person sees, which could not be told: {}"
 _LEFT_TO_RIGHT = re.compile("[0-9A-Za-z\u00c0-\u024f\u0370-\u052f]")
 _TURNED = re.compile("\u202e([^\u202a-\u202e\n]*(?=\u202c)|[^\n]*)")
 """What U+202E turns: to its end, to that of the line where other such characters are within."""
-_QUOTED = 40  # characters of it that a reason names
+_QUOTED = 60  # characters of a text that a reason names
 _TOLD = 2_000  # pieces that are told
 _TOLD_CHARACTERS = 200_000  # of all of them
+
+
+def quoted(text: str) -> str:
+    """A text as a reason names it: its beginning."""
+    return text if len(text) <= _QUOTED else text[: _QUOTED - 1] + "…"
 
 
 class HiddenText:
     """The counts of one document. `drop`: what is hidden is left out of the text. `tell`: the first pieces are kept."""
 
     def __init__(self, drop: bool, *, tell: bool = False) -> None:
-        self._drop = drop
+        self.drops = drop
         self._room = _TOLD_CHARACTERS if tell else 0
         self._told: list[Unseen] = []
         self._counts: Counter[str] = Counter()
@@ -54,11 +59,11 @@ class HiddenText:
         if self._room > 0 and len(self._told) < _TOLD and text.strip():
             self._told.append(Unseen(kind, text[: self._room]))
             self._room -= len(text)
-        return not self._drop
+        return not self.drops
 
     def doubt(self, why: str) -> None:
         """Say why it cannot be told whether some text is hidden: then a person must look at the document."""
-        if self._drop:
+        if self.drops:
             self.review(_DOUBT.format(why))
 
     def review(self, why: str) -> None:
@@ -69,9 +74,7 @@ class HiddenText:
     def turned(self, text: str) -> None:
         """Send the document to a person if text whose direction is forced from right to left is drawn otherwise."""
         if len(_LEFT_TO_RIGHT.findall(text)) > 1:
-            text = " ".join(SUSPECT.sub("", text).split())
-            quoted = text if len(text) <= _QUOTED else text[: _QUOTED - 1] + "…"
-            self.review(f'letters are drawn in the opposite order: "{quoted}"')
+            self.review(f'letters are drawn in the opposite order: "{quoted(" ".join(SUSPECT.sub("", text).split()))}"')
 
     def visible(self, text: str) -> str:
         """The text without characters that nobody sees; those that a script needs are left alone."""

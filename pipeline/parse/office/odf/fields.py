@@ -7,7 +7,8 @@ from lxml import etree
 
 from pipeline.parse.office.cells import reads_as_moment
 from pipeline.parse.office.odf.document import OpenDocument, attribute, full, name_of, named
-from pipeline.parse.office.word.fields import is_date, is_page, quoted, says
+from pipeline.parse.office.word.fields import is_date, is_page, says
+from pipeline.parse.sight.hidden import quoted
 
 _VALUED = {"text:user-field-get", "text:user-field-input", "text:variable-get", "text:variable-set", "text:expression",
            "text:variable-input", "text:table-formula"}  # fmt: skip

@@ -17,9 +17,9 @@ from pipeline.errors import DocumentError
 from pipeline.parse.markup.reading import local_name, parse_xml
 from pipeline.parse.office.drawing.shapes import A, relation_of
 from pipeline.parse.office.package import Package
-from pipeline.parse.office.word.fields import quoted
 from pipeline.parse.office.word.looks import OFF, W
 from pipeline.parse.office.word.styles import value
+from pipeline.parse.sight.hidden import quoted
 from pipeline.parse.sight.symbols import shown_in
 from pipeline.parse.writer import one_line
 

@@ -14,6 +14,7 @@ from lxml import etree
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.word.looks import OFF, W
 from pipeline.parse.office.word.styles import value
+from pipeline.parse.sight.hidden import quoted
 from pipeline.parse.sight.raised import lowered, raised
 from pipeline.parse.sight.symbols import shown_in
 
@@ -26,7 +27,6 @@ _PAGES, _TODAY = {"PAGE", "NUMPAGES", "SECTIONPAGES", "SECTION"}, {"DATE", "TIME
 _PAGE = re.compile(r"\W*(?:\d{1,3}|[ivxlc]{1,9}|[IVXLC]{1,9}|[a-zA-Z])?\W*")
 _GROUPS, _YEAR = re.compile(r"\d+"), re.compile(r"(?:19|20)\d\d")
 _MOST = 1000  # characters of a result that are compared
-_QUOTED = 60
 _ARGUMENT = re.compile(r'"([^"]*)"|(\S+)')
 _SUM = re.compile(r"[\d.+\-*/() ]{1,100}")
 _SIGN, _SIGN_FONT = re.compile(r"(0x[0-9A-Fa-f]{1,6}|\d{1,7})"), re.compile(r'\\f\s+(?:"([^"]*)"|(\S+))')
@@ -236,8 +236,3 @@ def drawn(field: Field) -> str:
 def _character(number: str) -> str:
     code = int(number, 0) if number.startswith("0x") else int(number)
     return chr(code) if code < 0x110000 else "\ufffd"
-
-
-def quoted(text: str) -> str:
-    """A text as a reason names it: its beginning."""
-    return text if len(text) <= _QUOTED else text[: _QUOTED - 1] + "…"
