@@ -194,7 +194,7 @@ def _tell(
     for job, files in brought.items():
         say(f"  from the installation, for {job}:")
         say_list(files, len(files))
-    say("Next:")
+    say("Next:  (a Hugging Face folder does in place of FILE.gguf)")
     say(f"  cd {shown(folder)}")
     job = copied[0] if copied else "JOB"
     for name in copied:
@@ -202,7 +202,7 @@ def _tell(
     models = {load_job(folder / "jobs" / f"{name}.yaml").config.model.name: None for name in copied}
     for model in models or ["NAME"]:
         if not (folder / "models" / f"{model}.gguf").exists():
-            say(f"  cloister model import FILE.gguf --name {model}  (a Hugging Face folder does, too)")
+            say(f"  cloister model import FILE.gguf --name {model}")
     if not copied:
         example = next(iter(examples()), "NAME")
         say(f"  cloister new JOB; or copy an example: cloister init . --example {example}")

@@ -27,7 +27,7 @@ def row(site: Site, path: str) -> dict[str, Any]:
 
 
 def decide(site: Site, path: str, action: str = "rejected", **more: Any) -> int:
-    number = pipeline.decide(site, Review("sort", row(site, path)["audit_index"], action, "Ada", **more)).n
+    number = pipeline.decide(site, Review("sort", row(site, path)["audit_index"], action, "Ada Byron", **more)).n
     assert number is not None
     return number
 
@@ -48,18 +48,18 @@ def test_of_a_private_job_the_log_says_only_that_a_row_has_another_state(plan: R
     assert (said["state"], said["private"]) == ("done", number)
     log = b"".join(path.read_bytes() for path in sorted((site.audit / "entries").rglob("*")) if path.is_file())
     assert b"secret" not in log
-    assert b"Ada" not in log
+    assert b"Ada " not in log
     (entry,) = [entry for entry in read_entries(site) if isinstance(entry, Document) and entry.is_decided]
     assert entry.review is not None
     assert entry.review.reason == "A secret reason."
     assert pipeline.verify(site).complete
     with open_journal(site):  # what is refused of it, too, is told without its names
-        pipeline.decide(site, Review("sort", number, "rejected", "Ada"))
+        pipeline.decide(site, Review("sort", number, "rejected", "Ada Byron"))
         pipeline.decide(site, Review("sort", number, "accepted", "Bob"))
     pipeline.take_up_reviews(site)
     (refused,) = [entry for entry in read_entries(site) if isinstance(entry, ReviewRefused)]
     assert refused.reason.startswith("it was refused; the job is private")
-    assert "Ada rejected it" in pipeline.reviews_refused(site)[0].why
+    assert "Ada Byron rejected it" in pipeline.reviews_refused(site)[0].why
 
 
 def test_an_erasure_that_was_killed_takes_what_was_made_of_the_document_with_it(
@@ -170,7 +170,7 @@ def test_an_export_and_a_search_tell_of_it(plan: RunPlan, drop: Drop, tmp_path: 
     site = run(plan, drop)
     number = decide(site, "lease.txt", reason="no <b>lease</b>")
     (found,) = pipeline.search(site, pipeline.Query(outcome="rejected")).rows
-    assert (found["entry"], found["decided_by"], found["decision"]) == (number, "Ada", "rejected")
+    assert (found["entry"], found["decided_by"], found["decision"]) == (number, "Ada Byron", "rejected")
     pipeline.export(site, tmp_path / "export")
     report = (tmp_path / "export" / "report.html").read_text()
     assert "a person decided on a row" in report
