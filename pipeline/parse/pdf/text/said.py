@@ -11,7 +11,7 @@ import unicodedata
 import zlib
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import chain
@@ -40,8 +40,10 @@ _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight
 _LIGATURES = re.compile("f?f[bhijklt]?|t?t[fiy]?|[cs]t|sp|th|c[hk]|[dln][jz]|[ao]e|ij|s[sz]|qu")
 _ONE = 6  # signs of a token that is one character: <0041>
 _LONGEST = 256  # characters of a name
+_LONG = 1000  # codes of a range
 _KEPT = 10_000  # codes and texts whose meaning is kept
 _BEYOND_LATIN = "\u0250"
+_LATIN = re.compile("[0-9A-Za-z\u00aa-\u024f]")
 _FRACTION = re.compile("\\d*[\u2044/\u2215]\\d*")
 
 Dictionary = dict[bytes, Any]
@@ -301,9 +303,19 @@ def _map(content: bytes) -> dict[int, str]:
                         break
                     found[code] = _unicode(one)
             elif text := _unicode(to):
-                for code in range(first, min(last, first + 0xFFFF) + 1):
+                for code in _asked(first, min(last, first + 0xFFFF), text, found):
                     found[code] = text[:-1] + chr(min(ord(text[-1]) + code - first, 0x10FFFF))
     return found
+
+
+def _asked(first: int, last: int, text: str, known: Collection[int]) -> Iterable[int]:
+    """The codes of a range that can say anything: of a long one to single characters those of one byte, those of
+    digits, and those that another range gave a text."""
+    if last - first < _LONG or len(text) > 1:
+        return range(first, last + 1)
+    digits = range(first + ord("0") - ord(text), first + ord("9") - ord(text) + 1)
+    asked = {*range(first, 0x100), *digits, *known}
+    return sorted(code for code in asked if first <= code <= last)
 
 
 @lru_cache(_KEPT)
@@ -323,7 +335,9 @@ def _wrong(mapped: dict[int, str], drawn: dict[int, str]) -> Iterator[str]:
     """What is read otherwise than it is drawn: a letter or a digit as another one, a blank as letters, and a glyph that
     is no ligature as several."""
     for code, text in mapped.items():
-        if told := _contradiction(drawn.get(code, ""), text):
+        shown = drawn.get(code, "")
+        as_drawn = text == shown or (not shown and (len(text) == 1 or not _LATIN.search(text)))  # as nearly all are
+        if not as_drawn and (told := _contradiction(shown, text)):
             yield told
 
 
