@@ -66,8 +66,6 @@ def test_another_installation_of_the_same_code_compiles_nothing(tiny_model: Path
 
 
 SOME_KERNELS = """
-import time
-from numba import njit
 from engine.kernels.announce import announced
 from engine.kernels.compiled import entry, kernel
 
