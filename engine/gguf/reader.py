@@ -17,8 +17,7 @@ import numpy as np
 
 from engine.errors import BadModelFile
 from engine.gguf.cursor import Cursor
-from engine.gguf.digest import Digest
-from engine.gguf.file import GgufFile, MetadataValue, Tensor
+from engine.gguf.file import Digest, GgufFile, MetadataValue, Tensor
 from engine.gguf.types import BLOCKS, DEFAULT_ALIGNMENT, MAGIC, NUMPY, VERSIONS, GgmlType, ValueType
 
 MAX_KEYS = 65_536

@@ -5,7 +5,7 @@ import numpy as np
 from engine.errors import UnsupportedModel
 from engine.gguf import GgmlType, Tensor
 from engine.quant import bf16, f16, f32, iq4_nl, iq4_xs, q2_k, q3_k, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0
-from engine.quant.base import Bytes, Floats, QuantType
+from engine.quant.layout import Bytes, Floats, QuantType
 
 __all__ = ["TYPES", "QuantType", "is_finite", "to_float32"]
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats
-from engine.quant.blocks.layout import from_blocks
+from engine.quant.layout import Bytes, Floats, from_blocks
 
 BLOCK_VALUES = 1
 BLOCK_BYTES = 4

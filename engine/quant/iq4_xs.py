@@ -10,9 +10,20 @@ Source: ggml `block_iq4_xs`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats, Records
-from engine.quant.blocks.layout import from_blocks, layout, pack, split, to_blocks, to_values, unpack
-from engine.quant.blocks.levels import LEVELS, nearest_levels
+from engine.quant.layout import (
+    LEVELS,
+    Bytes,
+    Floats,
+    Records,
+    from_blocks,
+    layout,
+    nearest_levels,
+    pack,
+    split,
+    to_blocks,
+    to_values,
+    unpack,
+)
 from engine.quant.search import fit_scales
 
 BLOCK_VALUES = 256

@@ -9,8 +9,19 @@ Source: ggml `block_q2_K`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats, Records
-from engine.quant.blocks.layout import from_blocks, layout, nearest_quants, pack, split, to_blocks, to_values, unpack
+from engine.quant.layout import (
+    Bytes,
+    Floats,
+    Records,
+    from_blocks,
+    layout,
+    nearest_quants,
+    pack,
+    split,
+    to_blocks,
+    to_values,
+    unpack,
+)
 from engine.quant.search import fit_scales_and_offsets
 
 BLOCK_VALUES = 256

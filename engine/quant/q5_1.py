@@ -8,8 +8,20 @@ Source: ggml `block_q5_1`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats, Quants, Records
-from engine.quant.blocks.layout import from_blocks, layout, nearest_quants, pack, split, to_blocks, to_values, unpack
+from engine.quant.layout import (
+    Bytes,
+    Floats,
+    Quants,
+    Records,
+    from_blocks,
+    layout,
+    nearest_quants,
+    pack,
+    split,
+    to_blocks,
+    to_values,
+    unpack,
+)
 from engine.quant.search import fit_offset
 
 BLOCK_VALUES = 32

@@ -9,9 +9,23 @@ Source: ggml `block_q5_K`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats, Quants, Records
-from engine.quant.blocks.layout import from_blocks, layout, nearest_quants, pack, split, to_blocks, to_values, unpack
-from engine.quant.blocks.six_bits import pack_scales, scale_and_offset, with_scales
+from engine.quant.layout import (
+    Bytes,
+    Floats,
+    Quants,
+    Records,
+    from_blocks,
+    layout,
+    nearest_quants,
+    pack,
+    pack_scales,
+    scale_and_offset,
+    split,
+    to_blocks,
+    to_values,
+    unpack,
+    with_scales,
+)
 from engine.quant.search import fit_scales_and_offsets
 
 BLOCK_VALUES = 256

@@ -9,8 +9,20 @@ Source: ggml `block_q6_K`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats, Quants, Records
-from engine.quant.blocks.layout import from_blocks, layout, nearest_quants, pack, split, to_blocks, to_values, unpack
+from engine.quant.layout import (
+    Bytes,
+    Floats,
+    Quants,
+    Records,
+    from_blocks,
+    layout,
+    nearest_quants,
+    pack,
+    split,
+    to_blocks,
+    to_values,
+    unpack,
+)
 from engine.quant.search import fit_scales
 
 BLOCK_VALUES = 256

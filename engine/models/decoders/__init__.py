@@ -6,9 +6,9 @@ from engine.errors import UnsupportedModel
 from engine.gguf import GgufFile
 from engine.kernels.attention.paged_operands import PAGE
 from engine.models.decoders import gemma2, gemma3, granite, llama, phi3, qwen2, qwen3, qwen3moe
+from engine.models.decoders.arguments import Pages
 from engine.models.decoders.decoder import Decoder
 from engine.models.decoders.matrices import Plan
-from engine.models.decoders.pages import Pages
 from engine.models.decoders.shape import Shape
 from engine.models.stored import Keep
 

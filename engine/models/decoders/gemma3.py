@@ -2,8 +2,7 @@
 
 from engine.gguf import GgufFile
 from engine.models.decoders.gemma2 import shared
-from engine.models.decoders.rotation import Rotation
-from engine.models.decoders.shape import MAX_WIDTH, Metadata, Shape, read_shape, read_windows
+from engine.models.decoders.shape import MAX_WIDTH, Metadata, Rotation, Shape, read_shape, read_windows
 
 LARGEST = 62  # layers of the model whose queries are scaled differently
 
