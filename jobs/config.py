@@ -27,6 +27,7 @@ from jobs.errors import Steps
 from jobs.nights.calls.called import NotifyConfig
 from jobs.nights.when import ScheduleConfig, WindowConfig
 from jobs.section import Items, RefusedValueError, Section, Text, check_unique, inside
+from jobs.visible import quoted
 
 T = TypeVar("T", bound="Section")
 
@@ -34,7 +35,8 @@ T = TypeVar("T", bound="Section")
 def _below(pattern: str) -> str:
     if pattern.startswith(("/", "~")) or ".." in pattern.split("/"):
         expected = "a folder below the input folder, such as urgent or */urgent"
-        raise RefusedValueError(f"the pattern {pattern!r}", expected, "write it without '..', and as it lies there")
+        remedy = "write it without '..', and as it lies there"
+        raise RefusedValueError(f"the pattern {quoted(pattern)}", expected, remedy)
     return pattern
 
 

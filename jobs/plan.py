@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,6 +17,7 @@ from jobs.errors import NO_ROOM, ConfigError, Problem, Steps, remedy_of
 from jobs.load import LoadedJob, shown
 from jobs.silence.seal import silence
 from jobs.site import LimitsConfig
+from jobs.visible import visible
 from jobs.workspace import ASK, FOLDERS, Workspace, load_job_of, mount_point, mount_problem
 
 _MIB = 2**20
@@ -61,9 +63,12 @@ def _limits(limits: LimitsConfig) -> pipeline.Limits:
     )
 
 
-def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
-    """The run of `job`. ConfigError with all problems that the file alone does not show."""
-    _make_inbox(workspace, job)
+def make_plan(workspace: Workspace, job: LoadedJob, *, tells: bool = True) -> pipeline.RunPlan:
+    """The run of `job`. ConfigError with all problems that the file alone does not show. `tells`: a line on stderr says
+    that a folder which the file names was made."""
+    if _make_inbox(workspace, job) and tells and job.config.input.folder:
+        folder = shown(input_folder(workspace, job))
+        print(visible(f"{job.name}: the folder {folder} was not there; made now"), file=sys.stderr)
     problems = [*_folder_problems(workspace, job), *_encryption_problems(workspace, job)]
     task = _task(job, problems)
     if problems or task is None:
@@ -163,12 +168,14 @@ def input_folder(workspace: Workspace, job: LoadedJob) -> Path:
     return workspace.root / (job.config.input.folder or f"inbox/{job.name}")
 
 
-def _make_inbox(workspace: Workspace, job: LoadedJob) -> None:
-    """Make the job's input folder if it is missing and would lie in inbox/: a folder elsewhere may be on a disk that
-    is not mounted, and one made in its place would hide that."""
+def _make_inbox(workspace: Workspace, job: LoadedJob) -> bool:
+    """Make the job's input folder if it is missing and would lie in inbox/, and say whether it was: one elsewhere may
+    be on a disk that is not mounted, and a folder made in its place would hide that."""
     folder, inbox = input_folder(workspace, job), workspace.root / "inbox"
-    if not folder.exists() and Path(os.path.normpath(folder)).is_relative_to(inbox):
+    is_missing = not folder.exists() and Path(os.path.normpath(folder)).is_relative_to(inbox)
+    if is_missing:
         folder.mkdir(parents=True, exist_ok=True)
+    return is_missing
 
 
 def model_file(workspace: Workspace, job: LoadedJob) -> Path:

@@ -17,6 +17,7 @@ from pipeline.parse.look.symbols import UNKNOWN_SIGN
 _LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 # Invisible and no part of the text: other controls, the soft hyphen, byte order marks, what is no character at all.
 _INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\ufeff\ufff9-\ufffb\ufffe\uffff]")
+_BETWEEN_DIGITS = re.compile(r"(?<=\d)[\x00-\x08\x0e-\x1f\x7f]+(?=\d)")  # where two numbers would become one
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _WHITE = re.compile(r"\s+")
 CELL = " | "
@@ -28,7 +29,7 @@ def clean(text: str) -> str:
     """The text with "\\n" at line ends, without invisible characters, and valid Unicode."""
     if text.isprintable() or unusual(text).replace("\xa0", "").isprintable():
         return text  # as nearly all are
-    return _INVISIBLE.sub("", _SURROGATES.sub("\ufffd", _LINE_ENDS.sub("\n", text)))
+    return _INVISIBLE.sub("", _BETWEEN_DIGITS.sub("\ufffd", _SURROGATES.sub("\ufffd", _LINE_ENDS.sub("\n", text))))
 
 
 def one_line(text: str) -> str:
@@ -92,6 +93,10 @@ class TextWriter:
         """Say what of the text cannot be trusted as it stands; the document's state is then `review`."""
         self._hidden.review(why)
 
+    def turned(self, text: str) -> None:
+        """Say that text is forced from right to left: a person must look if it has letters of the other direction."""
+        self._hidden.turned(marked(text)[0])
+
     def gap(self) -> None:
         """Write an empty line before what comes next."""
         if self._parts:
@@ -138,7 +143,8 @@ class TextWriter:
     def reserve(self, characters: int) -> None:
         """Make sure that so much more text may be written; else DocumentError(TOO_LARGE)."""
         if self.length + characters > self._limit:
-            reason = f"its text is longer than limits.text_characters ({self._most:,}) allows"
+            least = self._most - self._limit + self.length + characters
+            reason = f"its text is longer than limits.text_characters ({self._most:,}) allows: it has {least:,} or more"
             raise DocumentError(Failure.TOO_LARGE, reason)
 
     def inner(self) -> "TextWriter":

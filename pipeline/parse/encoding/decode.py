@@ -28,6 +28,8 @@ _ISO_2022 = (
     (re.compile(rb"\x1b\$\([OPQ]"), "iso2022_jp_2004"),
 )
 _BINARY_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f]+")
+_FILLING = "\0\x1a\x1c\r\n"  # at the ends of a text, with what ends a file or a message
 _CONTROLS_BUT_ZERO = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")
 _WHITE = re.compile(rb"[ \t\r\n]")
 _HOLE = bytes(64)
@@ -78,13 +80,15 @@ class Decoded:
 
     @property
     def notes(self) -> list[str]:
-        """Notes for the row: a rival encoding, and how many places were not valid."""
+        """Notes for the row: a rival encoding, how many places were not valid, and how many hold control characters."""
         notes = list(self.more)
         if self.rival:
             guess = f"read as {self.encoding} (confidence {self.confidence:.2f}), {self.rival} is possible too"
             notes.append(f"the encoding is a guess: {guess}")
         if self.replaced:
             notes.append(f"{self.replaced} places are not valid {self.encoding} and read as U+FFFD")
+        if controls := len(_CONTROLS.findall(self.text.strip(_FILLING))):
+            notes.append(f"places with control characters, which are no text: {controls:,}")
         return notes
 
 
@@ -131,10 +135,20 @@ def looks_like_text(data: bytes) -> bool:
         return False
     if data.startswith(tuple(mark for mark, _ in _BOMS)) or _wide(data) or _by_escapes(data) or is_ebcdic(data):
         return True
-    if len(_BINARY_CONTROLS.findall(sample)) <= max(2, len(sample) // 200):
+    few = len(sample) // (10 if _HOLE not in sample and _is_utf_8(sample) else 200)
+    if len(_BINARY_CONTROLS.findall(sample)) <= max(2, few):
         return True
     inside = data.strip(b"\x00")[:_SAMPLE]
     return _BINARY_CONTROLS.search(inside) is None and _WHITE.search(inside) is not None
+
+
+def _is_utf_8(sample: bytes) -> bool:
+    """Whether bytes are UTF-8, as those of programs and pictures are not, but for a character that is cut off."""
+    try:
+        sample.decode()
+    except UnicodeDecodeError as error:
+        return error.start > len(sample) - 4
+    return True
 
 
 def has_holes(data: bytes) -> bool:

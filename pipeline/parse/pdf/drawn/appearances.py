@@ -1,6 +1,7 @@
 """Find the annotations that draw nothing that is seen, though they hold a text and stand on the page."""
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 from pipeline.parse.pdf.binding import raw
@@ -16,6 +17,8 @@ _FAMILIAR = 0x250  # letters before this one are in the fonts that pdfium brings
 _MOST = 400  # annotations of a page that are looked at
 _DIGITS = frozenset("0123456789")
 _PARTS = re.compile(r"\d+")
+_NAUGHTS = re.compile(r"[.,](?:([1-9])0|00?)(?!\d)")  # after a decimal sign
+_LONG = 200  # letters and digits of a text that is no number
 _ROUNDS = 8  # drawings in which annotations that lie over one another are left out one after another
 
 
@@ -56,13 +59,25 @@ def others(data: bytes, number: int, found: Annotations) -> list[tuple[str, str]
 
 def _says(value: str, shown: str) -> bool:
     """Whether a value is in what is shown, numbers and dates in any form of theirs."""
-    if folded(value) in folded(shown):
+    if _stands_in(folded(value), shown):
         return True
     if not set(folded(value)) <= _DIGITS:
         return False
-    parts = [sorted(part.strip("0") for part in _PARTS.findall(text)) for text in (value, shown)]
-    joined = ["".join(filter(str.isdecimal, text)).strip("0") for text in (value, shown)]
+    parts = [sorted(part.lstrip("0") for part in _PARTS.findall(text)) for text in (value, shown)]
+    joined = ["".join(filter(str.isdecimal, _NAUGHTS.sub(r"\1", text))).lstrip("0") for text in (value, shown)]
+    if "%" in shown:
+        joined = [text.rstrip("0") for text in joined]  # 0.2 is 20 %
     return parts[0] == parts[1] or joined[0] == joined[1]
+
+
+def _stands_in(value: str, shown: str) -> bool:
+    """Whether the letters and digits of a value follow one another in a text, and no number goes on beside them."""
+    if len(value) > _LONG or value not in folded(shown):
+        return value in folded(shown)
+    pattern = r"[\W_]*".join(map(re.escape, value))
+    pattern = (r"(?<!\d)(?<!\d[.,'])" if value[0].isdecimal() else "") + pattern
+    pattern += r"(?![.,']?\d)" if value[-1].isdecimal() else ""
+    return re.search(pattern, unicodedata.normalize("NFKD", shown).casefold()) is not None
 
 
 def _unseen(page: Page, picture: Look, drawn: Sequence[Drawn]) -> list[Drawn]:

@@ -19,6 +19,7 @@ _LAST = _CELLS - 1
 _ROWS = [sum(1 << (_CELLS * row) for row in range(count)) for count in range(_CELLS + 1)]
 _THINNEST = 2.0  # points; what is thinner is a line, under which no text fits
 _RULE = 3.5  # points that pdfium takes a line for high that is ruled in one of them
+_LINE = 2  # segments of a line, the first one of which is where it begins
 _GAP = 0.5  # points between two lines that may hide a text together
 _MOST = 4000  # areas that are told apart; further ones count as one
 _FEW = 64  # areas that are looked at one by one
@@ -66,7 +67,7 @@ class Scenery:
         self._rows = 0  # a bit for each row of cells that something touches
         self.images: list[tuple[int, Rectangle]] = []
         self.paths: list[Drawn] = []  # that may be letters
-        self.rules: list[Rectangle] = []  # thin lines that do not stand upright
+        self.rules: list[Rectangle] = []  # thin lines that do not stand upright, slanted ones too
         self.tiled: list[Rectangle] = []  # areas that may be filled with a pattern, which may be letters
 
     @property
@@ -86,7 +87,10 @@ class Scenery:
         box = transformed(pdf.bounds_of(item), matrix)
         if letters := drawn(item, kind, box, matrix):
             self.paths.append(letters)
-        if box[3] - box[1] < _RULE and box[2] - box[0] > _RULE:
+        wide, high = box[2] - box[0], box[3] - box[1]
+        if (high < _RULE and wide > max(_THINNEST, 2 * high)) or (
+            ruled and 2 * wide > high and kind == pdf.PATH and pdf.segments_of(item) == _LINE
+        ):
             self.rules.append(box)
         if box[2] - box[0] < _THINNEST or box[3] - box[1] < _THINNEST:
             if joined := self._joined(box):

@@ -5,7 +5,6 @@ columns that are painted by turns are read across, and a table that is painted c
 painted as most pages are, is left as it is.
 """
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -13,6 +12,7 @@ from statistics import median
 
 from pipeline.parse.look.raised import lowered, raised, struck
 from pipeline.parse.pdf.geometry import Rectangle
+from pipeline.parse.pdf.text.lines import Line, crosses, crossing, is_for, is_fraction
 from pipeline.parse.pdf.text.page import Page
 
 _SHIFTED = (0.12, 0.8)  # of the height of letters by which a sign stands above or below them
@@ -30,10 +30,8 @@ _EDGE = 3.0  # points by which lines of one column may differ in where they begi
 _TABLE = 3  # rows that columns of a table have in common
 _SHARED = 0.8  # of their rows
 _NARROW = 8.0  # heights that cells of one column of a table are wide at most
-_STRIKE = (0.12, 0.5)  # of the height between the foot of letters and a line through them
 _WORD = 2  # characters that are struck out together
 
-Line = tuple[float, float, float]
 Piece = str | tuple[int, int]
 
 
@@ -63,7 +61,7 @@ class Layout:
 
 def arranged(page: Page, layout: Layout) -> list[Piece]:
     """The page's text, which is loaded, as places in it from and to, and what is put between these."""
-    steps, struck_out = _steps(layout), _struck(layout)
+    steps, struck_out = _steps(layout), crossing(layout.lines, layout.rules)
     blocks = [*(_tables(layout) if steps.up else ()), *(_columns(layout) if steps.jumps >= _ROWS else ())]
     text = page.text()
     if not (steps.signs or steps.stacked or struck_out or blocks or layout.strikes):
@@ -107,22 +105,6 @@ def _steps(layout: Layout) -> _Steps:
             and x0 < boxes[place][2] < x0 + _STACKED * h0
         ):
             found.stacked.append(place + 1)
-    return found
-
-
-def _struck(layout: Layout) -> list[Rectangle]:
-    """The drawn lines that cross the middle of letters."""
-    if not layout.rules:
-        return []
-    feet = sorted({(y, height) for _, y, height in layout.lines if height})
-    highest = max((height for _, height in feet), default=0.0)
-    least, most = _STRIKE
-    found = []
-    for rule in layout.rules:
-        y = (rule[1] + rule[3]) / 2
-        near = feet[bisect_left(feet, (y - most * highest,)) : bisect_right(feet, (y,))]
-        if any(least * height <= y - foot <= most * height for foot, height in near):
-            found.append(rule)
     return found
 
 
@@ -264,9 +246,10 @@ class _Arrangement:
         self, steps: _Steps, rules: Sequence[Rectangle], blocks: Sequence[Sequence[Sequence[Cell]]]
     ) -> list[Piece]:
         """The text with all that was found."""
-        for place, above in steps.signs.items():
-            self._sign(place, raised("x") if above else lowered("x"))
-        for place in steps.stacked:
+        divided = {place for one in self._fractions(steps) for place in self._divide(*one)}
+        for place in sorted(steps.signs.keys() - divided):
+            self._sign(place, raised("x") if steps.signs[place] else lowered("x"))
+        for place in sorted(set(steps.stacked) - divided):
             self._break(place)
         boxes = [*((rule, True) for rule in rules), *((box, False) for box in self._layout.strikes)]
         for box, drawn in boxes:
@@ -278,6 +261,31 @@ class _Arrangement:
             pieces += [*self._edited(done, start), *block]
             done = end
         return [*pieces, *self._edited(done, len(self._text))]
+
+    def _fractions(self, steps: _Steps) -> list[tuple[int, int]]:
+        """The places of small numbers above and below a line, or before and after a slash, beside larger letters."""
+        places = {at - back for at in (*steps.signs, *steps.stacked) for back in (0, 1, 2)}
+        ends = [(at, end) for at in sorted(places) for end in (at + 1, at + 2)]
+        return [one for one in ends if one[0] >= 0 and one[1] < len(self._of) and self._is_fraction(*one)]
+
+    def _is_fraction(self, first: int, last: int) -> bool:
+        layout, (_, end), (under, _) = self._layout, self._of[first], self._of[last]
+        texts = [self._text[slice(*self._of[place])] for place in range(first, last + 1)]
+        together = self._text[end:under].strip() == "".join(texts[1:-1]) and end <= under
+        return together and is_fraction(texts, first, layout.lines, layout.boxes, layout.rules)
+
+    def _divide(self, first: int, last: int) -> Sequence[int]:
+        """Write a fraction in one line, apart from what stands beside it; the texts that are no signs then."""
+        edits, text, (start, _), (under, end) = self._edits, self._text, self._stretch(first), self._stretch(last)
+        for place in range(max(first, 1), min(last + 2, len(self._layout.lines))):
+            self._close(place)
+        edits.gone.update(range(self._stretch(first)[1], under))
+        edits.before[under] = "/"
+        before = next((at for at in range(start - 1, -1, -1) if at not in edits.gone), -1)
+        after = next((at for at in range(end, len(text)) if at not in edits.gone), -1)
+        edits.before |= {at: " " for one, at in ((before, start), (after, after)) if one >= 0 and text[one].isalnum()}
+        high = [height for _, _, height in self._layout.lines[last : last + 2]]
+        return range(first, last + 1 + (high[-1] >= high[0]))
 
     def _sign(self, place: int, mark: str) -> None:
         """Mark a raised or lowered sign; the line goes on after it where pdfium ends it there."""
@@ -315,10 +323,9 @@ class _Arrangement:
 
     def _strike(self, box: Rectangle, *, drawn: bool) -> None:
         """Mark the characters that a line goes through, or that lie within a box."""
-        y, (least, most) = (box[1] + box[3]) / 2, _STRIKE
-        places: list[int] = []
+        y, places = (box[1] + box[3]) / 2, list[int]()
         for (start, end), (_, foot, height), of in zip(self._of, self._layout.lines, self._layout.boxes, strict=True):
-            through = least * height <= y - foot <= most * height if drawn else of[1] <= y <= of[3]
+            through = crosses(box, foot, height) if drawn else of[1] <= y <= of[3]
             if through and of[0] < box[2] and of[2] > box[0]:
                 places += [at for at in range(start, end) if self._is_under(at, box)]
         runs: list[list[int]] = []
@@ -330,7 +337,9 @@ class _Arrangement:
         for run in runs:
             start, end = run[0], run[-1] + 1
             whole = not (self._text[start - 1 : start] + self._text[end : end + 1]).strip().isalnum()
-            if not drawn or (whole and sum(self._text[at].isalnum() for at in run) >= _WORD):
+            enough = sum(self._text[at].isalnum() for at in run) >= _WORD
+            sides = self._page.box_at(run[0])[0], self._page.box_at(run[-1])[2]
+            if not drawn or (whole and enough and is_for(box, *sides)):
                 self._edits.wrap(start, end, struck("x"))
 
     def _is_under(self, at: int, box: Rectangle) -> bool:

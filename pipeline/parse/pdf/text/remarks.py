@@ -22,6 +22,8 @@ _REMARKS = {raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_HIGHLIG
             raw.FPDF_ANNOT_STRIKEOUT, raw.FPDF_ANNOT_STAMP, raw.FPDF_ANNOT_CARET}  # fmt: skip
 _BARE = {raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_FILEATTACHMENT}
 _CHECKED = {raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON}
+_CHOICES = {raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX}
+_WRITTEN = {raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX}
 _UNSEEN = raw.FPDF_ANNOT_FLAG_HIDDEN | raw.FPDF_ANNOT_FLAG_NOVIEW
 _NUMBER = r"\d*\.?\d+"
 _SIZE = re.compile(rf"({_NUMBER})\s+Tf")
@@ -145,9 +147,8 @@ def _value(annotation: Any, subtype: int, form: Any) -> str:
     """What an annotation says of the text that is drawn for it; "" for boxes to tick and lists."""
     if subtype != raw.FPDF_ANNOT_WIDGET:
         return _string(annotation, b"Contents")
-    if form is None or raw.FPDFAnnot_GetFormFieldType(form, annotation) != raw.FPDF_FORMFIELD_TEXTFIELD:
-        return ""
-    return string(lambda buffer, size: raw.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, size))
+    kind = raw.FPDF_FORMFIELD_UNKNOWN if form is None else raw.FPDFAnnot_GetFormFieldType(form, annotation)
+    return _filled_in(annotation, form, kind) if kind in _WRITTEN else ""
 
 
 def _rich(annotation: Any, subtype: int) -> str:
@@ -217,10 +218,14 @@ def _field(annotation: Any, form: Any) -> str:
     name = string(lambda buffer, size: raw.FPDFAnnot_GetFormFieldName(form, annotation, buffer, size))
     if kind in _CHECKED:
         return _checked(annotation, form, name)
-    value = string(lambda buffer, size: raw.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, size))
-    if kind == raw.FPDF_FORMFIELD_LISTBOX:
-        value = ", ".join(_chosen(annotation, form)) or value
+    value = _filled_in(annotation, form, kind)
     return f"{name}: {value}" if value.strip() else ""
+
+
+def _filled_in(annotation: Any, form: Any, kind: int) -> str:
+    """What a field of text shows, or one with options: their labels, for its value may be another name of them."""
+    chosen = ", ".join(_chosen(annotation, form)) if kind in _CHOICES else ""
+    return chosen or string(lambda buffer, size: raw.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, size))
 
 
 def _checked(annotation: Any, form: Any, name: str) -> str:

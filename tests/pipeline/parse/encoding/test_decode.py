@@ -107,9 +107,31 @@ def test_ebcdic_without_lines_is_not_guessed_at(fail) -> None:
     assert (error.failure, "EBCDIC" in error.reason) == (Failure.UNSUPPORTED, True)
 
 
+@pytest.mark.parametrize(
+    ("data", "text", "places"),
+    [
+        (b"Total 5 EUR\x0c2 pages\x08\x08 \x1b[31mred\x1b[0m\x00 end\n", "Total 5 EUR\n2 pages red end", 4),
+        ("Größe\x00 5 €\x01\x02\x03 und weiter, es geht voran".encode(), "Größe 5 € und weiter, es geht voran", 2),
+        (b"Pay 5\x000 EUR", "Pay 5\ufffd0 EUR", 1),
+        (b"Pay 5\x1b[1m0\x1b[0m EUR, 1\x1b[2C2", "Pay 50 EUR, 1\ufffd2", 3),
+        (b"Pay 5 EUR\x0c\x1a", "Pay 5 EUR", 0),
+    ],
+)
+def test_some_control_characters_make_no_text_binary(parse, data: bytes, text: str, places: int) -> None:
+    parsed = parse(data, "x.txt")
+    notes = (f"places with control characters, which are no text: {places}",) if places else ()
+    assert (parsed.text, parsed.notes) == (text, notes)
+
+
+def test_many_control_characters_do(fail) -> None:
+    for data in (b"\x00\x00\x00\x05hello\x00\x00\x00\x05world", b"Miller\0\0\0\0Berlin\0\0\0\0001200\0\0\0"):
+        assert fail(data, "x.txt").failure is Failure.UNSUPPORTED
+
+
 def test_zero_bytes_around_and_in_a_text(parse, fail) -> None:
     assert parse(b"The text.\r\n" + bytes(4096), "x.txt").text == "The text."
     assert parse(bytes(4096) + b"The text.", "x.txt").text == "The text."
     assert parse(b"The\x00 text, which goes on for a while.\x00").text == "The text, which goes on for a while."
+    assert fail(b"The text. " * 4000 + bytes(4096) + b"The text.", "x.txt").failure is Failure.CORRUPT
     assert fail(bytes(4096), "x.txt").failure is Failure.CORRUPT
     assert fail(bytes(range(256)) * 40, "x.txt").failure is Failure.UNSUPPORTED

@@ -45,6 +45,43 @@ def test_a_rise_of_the_text_is_a_raised_sign(parse) -> None:
     assert parse(one_page(content)).text == "EUR 1,240^1 net"
 
 
+def fraction(*texts: tuple[str, float, float, float], line: tuple[float, ...] = ()):
+    """Texts with their sizes, how far they are raised and from where on the page's left, and a line, if any."""
+
+    def draw(canvas: Canvas) -> None:
+        for text, size, rise, left in texts:
+            canvas.setFont("Helvetica", size)
+            canvas.drawString(left, 500 + rise, text)
+        if line:
+            canvas.setLineWidth(0.5)
+            canvas.line(line[0], 500 + line[1], line[2], 500 + line[3])
+
+    return draw
+
+
+WHOLE, END = ("take 2", 12, 0, 72), (" tablets", 12, 0, 113)
+STACKED = (("1", 7, 6, 108), ("2", 7, -2, 108))
+
+
+@pytest.mark.parametrize(
+    ("texts", "line", "text"),
+    [
+        ((WHOLE, *STACKED, END), (107.5, 4.5, 112.5, 4.5), "take 2 1/2 tablets"),
+        ((WHOLE, *STACKED), (107.5, 4.5, 112.5, 4.5), "take 2 1/2"),
+        ((*STACKED, END), (107.5, 4.5, 112.5, 4.5), "1/2 tablets"),
+        ((WHOLE, ("11", 7, 6, 108), ("16", 7, -2, 108), ("in", 12, 0, 116)), (107, 4.5, 117, 4.5), "take 2 11/16 in"),
+        ((WHOLE, ("1", 12, 8, 107), ("2", 12, -8, 107), ("m", 12, 0, 115)), (107, 4, 114, 4), "take 2 1/2 m"),
+        ((WHOLE, ("1", 7, 5, 107), ("2", 7, -1, 114), ("m", 12, 0, 120)), (109, -1, 115, 9), "take 2 1/2 m"),
+        ((WHOLE, ("1", 7, 5, 106), ("/", 12, 0, 110), ("2", 7, 0, 113), (" m", 12, 0, 117)), (), "take 2 1/2 m"),
+        ((("x", 12, 0, 72), ("i", 7, -2, 78), ("2", 7, 6, 78), (" more", 12, 0, 82)), (), "xi^2 more"),
+        ((WHOLE, *STACKED, END), (72, -20, 160, -20), "take 2 ^1_2 tablets"),
+        ((("100", 12, 8, 72), ("120", 12, -8, 72), ("EUR", 12, 0, 140)), (72, 5, 92, 5), "100\n120 EUR"),
+    ],
+)
+def test_a_number_over_another_one_is_a_fraction(parse, texts, line, text: str) -> None:
+    assert parse(pdf(fraction(*texts, line=line))).text == text
+
+
 TABLE = (("Pos", "1", "2", "3"), ("Text", "Stuhl", "Tisch", "Lampe"), ("Preis", "120,00", "1.240,50", "80,00"))
 
 
@@ -123,6 +160,31 @@ def test_a_word_with_a_line_through_it_is_marked(parse) -> None:
 def test_a_line_under_or_over_a_word_is_none_through_it(parse, height: float) -> None:
     parsed = parse(pdf(struck("The rent is 900 950 EUR", "The rent is ", "900", height)))
     assert (parsed.text, parsed.notes) == ("The rent is 900 950 EUR", ())
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ((-1, -3, 21, 12), "~~900~~ 950 EUR"),
+        ((0, 9, 20, 0), "~~900~~ 950 EUR"),
+        ((0, 0, 43, 9), "~~900 950~~ EUR"),
+        ((0, -7, 40, -1), "900 950 EUR"),  # below
+        ((-60, -60, 500, 200), "900 950 EUR"),  # over the whole page
+        ((-70, -5, 400, 14), "900 950 EUR"),  # of a chart
+    ],
+)
+def test_a_slanted_line_through_a_word_is_one_that_strikes_it_out(parse, line, text: str) -> None:
+    x0, y0, x1, y1 = line
+    drawn = fraction((text.replace("~~", ""), 12, 0, 72), line=(72 + x0, y0, 72 + x1, y1))
+    assert parse(pdf(drawn)).text == text
+
+
+def test_a_cross_over_a_word_strikes_it_out_once(parse) -> None:
+    def draw(canvas: Canvas) -> None:
+        fraction(("900 950 EUR", 12, 0, 72), line=(72, 0, 92, 9))(canvas)
+        canvas.line(72, 509, 92, 500)
+
+    assert parse(pdf(draw)).text == "~~900~~ 950 EUR"
 
 
 def test_what_an_annotation_strikes_out_is_marked(parse) -> None:

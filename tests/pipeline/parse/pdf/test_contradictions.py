@@ -1,5 +1,7 @@
 """What is read of a PDF is what is drawn; where a document says otherwise, a person must look at it."""
 
+from dataclasses import replace
+
 import pytest
 
 from pipeline.parse.options import Options
@@ -164,6 +166,9 @@ def field(value: bytes, drawn: bytes, more: bytes = b"", width: int = 400) -> Ad
     [
         (field(b"Pay 9000 EUR", b"Pay 1000 EUR"), '"Pay 9000 EUR" for "Pay 1000 EUR"'),
         (field(b"9000", b"1000"), '"9000" for "1000"'),
+        (field(b"1000", b"100"), '"1000" for "100"'),
+        (field(b"100", b"1,000"), '"100" for "1,000"'),
+        (field(b"1,000 EUR", b"91,000 EUR"), '"1,000 EUR" for "91,000 EUR"'),
         (field(b"no pets are allowed in the flat", b"no pets are allowed in the flat", width=60), "no pets are"),
         (
             field(b"1000", b"1000", b"/Ff 33554432 /RV (<body><p>9000</p></body>)"),
@@ -177,10 +182,46 @@ def test_a_field_that_is_drawn_otherwise_is_for_a_person(parse, added: Added, to
 
 
 @pytest.mark.parametrize(
-    ("value", "drawn"), [(b"1240.5", b"1,240.50 EUR"), (b"2026-06-30", b"30.06.2026"), (b"Anna Weber", b"ANNA WEBER")]
+    ("value", "drawn"),
+    [
+        (b"1240.5", b"1,240.50 EUR"),
+        (b"1240", b"1.240,00"),
+        (b"0.2", b"20 %"),
+        (b"1240", b"1 2 4 0"),
+        (b"2026-06-30", b"30.06.2026"),
+        (b"Anna Weber", b"ANNA WEBER"),
+    ],
 )
 def test_a_field_that_is_drawn_in_another_form_is_believed(parse, value: bytes, drawn: bytes) -> None:
     assert read(parse, field(value, drawn))[1] == ()
+
+
+def choice(entries: bytes, drawn: bytes) -> Added:
+    """A field with options to choose from, and what is drawn for it."""
+    text, appearance = field(b"", drawn).objects
+    made = text.replace(b"/FT /Tx", b"/FT /Ch /Ff 131072 " + entries).replace(b"/V () ", b"")
+    return replace(field(b"", drawn), objects=(made, appearance))
+
+
+OPTIONS = b"/Opt [[(9,000 EUR) (1,000 EUR)] [(x) (by hand)] (plain)] "
+
+
+@pytest.mark.parametrize(
+    ("entries", "text"),
+    [
+        (OPTIONS + b"/V (9,000 EUR)", "1,000 EUR"),
+        (OPTIONS + b"/V [(x)]", "by hand"),
+        (OPTIONS + b"/I [1]", "by hand"),
+        (OPTIONS + b"/V (plain)", "plain"),
+        (OPTIONS + b"/Ff 393216 /V (as typed)", "as typed"),
+        (b"/Opt [[(1000) (9000)] [(9000) (1000)]] /V (1000)", "9000"),
+        (b"/Opt [[(x) <FEFF00390020006500750072>]] /V <FEFF0078>", "9 eur"),
+    ],
+)
+def test_of_a_list_to_choose_from_the_label_is_read_that_the_page_shows(parse, entries: bytes, text: str) -> None:
+    read_as, unsure = read(parse, choice(entries, text.encode()))
+    assert (read_as.rpartition("\n")[2], unsure) == (f"a: name: {text}", ())
+    assert read(parse, choice(entries, b"another one"))[1] == (f'{SHOWN}: "{text}" for "another one"',)
 
 
 def test_rich_text_of_a_remark_that_says_something_else(parse) -> None:
