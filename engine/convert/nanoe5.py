@@ -34,7 +34,7 @@ from engine.convert.base import MAX_VOCABULARY
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.gguf import GgmlType, MetadataValue, TensorSource
 from engine.gguf.cursor import Cursor
-from engine.quant import q4_0
+from engine.quant.packed import Q4_0
 from engine.tokenizer import Template
 from engine.tokenizer.metadata import CONTROL, NORMAL, UNKNOWN
 from engine.tokenizer.unicode import nfc
@@ -163,7 +163,7 @@ def _read_sizes(cursor: Cursor) -> _Sizes:
     numbers, block = sizes[:-2], sizes.block
     if min(numbers) < 1 or max(numbers) > MAX_VOCABULARY or not 0 < sizes.epsilon < 1:
         cursor.fail(at, f"the sizes {numbers} and the epsilon {sizes.epsilon}", f"1 to {MAX_VOCABULARY}, and 0 to 1")
-    if block != q4_0.BLOCK_VALUES or sizes.d_model % block or sizes.d_ff % block or sizes.d_model % sizes.heads:
+    if block != Q4_0.BLOCK_VALUES or sizes.d_model % block or sizes.d_ff % block or sizes.d_model % sizes.heads:
         found = f"blocks of {block} for {sizes.d_model} and {sizes.d_ff} values and {sizes.heads} heads"
         cursor.fail(at, found, "blocks of 32, in whole numbers, and heads of one size")
     return sizes
@@ -293,7 +293,7 @@ def _tensor(
     """A tensor with the bytes that it has in the file. Raises BadModelFile."""
     is_float = bert.stays_f32(target, shape)
     kind, values = GgmlType.F32 if is_float else GgmlType.Q4_0, prod(shape)
-    size = values * 4 if is_float else values // q4_0.BLOCK_VALUES * q4_0.BLOCK_BYTES
+    size = values * 4 if is_float else values // Q4_0.BLOCK_VALUES * Q4_0.BLOCK_BYTES
     if found is None or found[:2] != (values, kind) or found[3] != size:
         expected = f"{values} values of {kind.name} in {size} bytes"
         raise BadModelFile(f"{cursor.path}: tensor {_name(target)}: found {found}, expected {expected}")
@@ -302,7 +302,7 @@ def _tensor(
         expected = f"{cursor.at} to {cursor.size}"
         raise BadModelFile(f"{cursor.path}: tensor {_name(target)}: found {where}, expected {expected}")
     data = np.frombuffer(cursor.buffer, np.uint8, size, found[2])
-    scales = data.view("<f4") if is_float else data.view(q4_0.LAYOUT)["d"]
+    scales = data.view("<f4") if is_float else data.view(Q4_0.LAYOUT)["d"]
     if not np.isfinite(scales).all():
         raise BadModelFile(f"{cursor.path}: tensor {_name(target)}: found values that are not finite, expected numbers")
     return TensorSource(target, kind, shape, lambda: [data])

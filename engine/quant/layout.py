@@ -28,7 +28,7 @@ class Quants(NamedTuple):
 
 
 class QuantType(Protocol):
-    """A module such as `engine.quant.q8_0`."""
+    """A module such as `engine.quant.q8_0`, or an object of `engine.quant.packed`."""
 
     BLOCK_VALUES: int
     BLOCK_BYTES: int
@@ -158,17 +158,3 @@ def pack_scales(scale: Bytes, offset: Bytes) -> Bytes:
     """Packs scales and offsets, as `unpack_scales` gives them, to uint8 [..., 12]."""
     first = [each[..., :4] | each[..., 4:] >> 4 << 6 for each in (scale, offset)]
     return np.concatenate([*first, scale[..., 4:] & 15 | offset[..., 4:] << 4], axis=-1)
-
-
-def scale_and_offset(blocks: Records) -> tuple[Floats, Floats]:
-    """Scale and offset of each sub-block of the records [...], float32 [..., 8] each; the offset is added."""
-    scale, offset = unpack_scales(blocks["scales"])
-    d, dmin = (blocks[field].astype(np.float32)[..., np.newaxis] for field in ("d", "dmin"))
-    return d * scale.astype(np.float32), -(dmin * offset.astype(np.float32))
-
-
-def with_scales(blocks: Records, q: NDArray[Any]) -> Quants:
-    """The quants q [..., 256] of the records [...] with their scales and offsets."""
-    scales = np.stack(unpack_scales(blocks["scales"]), axis=-1)
-    units = np.stack([blocks["d"], blocks["dmin"]], axis=-1)
-    return Quants(to_rows(q, blocks), scales.reshape(*blocks.shape[:-1], -1, 2), units)

@@ -111,7 +111,7 @@ def owner(function: Callable[..., Any]) -> Any:
 
 
 def _kept(function: Callable[..., Any], cache: type[_Kept], **options: bool) -> Any:
-    compiled: Any = njit(nogil=True, cache=True, **options)(function)
+    compiled: Any = njit(nogil=True, cache=True, **options)(function)  # type: ignore[call-overload]
     if isinstance(compiled, Dispatcher):  # without the compiler it is the function itself
         compiled._cache = cache(function)  # type: ignore[attr-defined]
     return compiled

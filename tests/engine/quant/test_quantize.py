@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import engine
+from engine import quantize as model
 from engine.errors import BadModelFile, EngineError, UnsupportedModel
 from engine.gguf import GgmlType, TensorSource, read, write
 from engine.gguf.types import ValueType
 from engine.quant import TYPES, to_float32
-from engine import quantize as model
 from engine.quant.mixes import MIXES
 from engine.quantize import quantize_model
 from tests.engine.quant.models import Shape, source, write_model
