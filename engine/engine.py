@@ -215,7 +215,7 @@ class Model:
         ]
 
     def answer(self, question: str, texts: Sequence[str]) -> list[Answer]:
-        """Returns for each text the span of at most spans.LONGEST tokens that is the most likely answer."""
+        """Returns for each text the span of at most 30 tokens that is the most likely answer."""
         self._expect("span")
         encodings = [self._tokenizer.encode_pair(question, text) for text in texts]
         outputs, at = self._run([Text(encoding.ids, encoding.types) for encoding in encodings])

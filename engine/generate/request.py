@@ -19,7 +19,7 @@ class Request:
     source: int32, a text from which the answer may copy; guesses are looked up in it, and if it is None in the prompt.
 
     stop: texts of which the first to come ends the answer; it is still in it. repeats: how often a passage may stand in
-    a row at most before the answer is given up, 0: as often as it likes; answers/endings.py says what counts.
+    a row at most before the answer is given up, 0: as often as it likes; endings.py says what counts.
 
     With `choices` nothing is written: each of them, int32, gets the log-probability with which it follows the prompt,
     and `limit` plays no part. A choice says itself whether it ends with an end token.

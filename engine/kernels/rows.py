@@ -1,4 +1,4 @@
-"""Steps over rows of activations: tokens' vectors, their length a multiple of 16, in tiles (places.py)."""
+"""Steps over rows of activations: tokens' vectors, their length a multiple of 16, in tiles (`place`)."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

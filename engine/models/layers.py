@@ -264,7 +264,7 @@ def attend_layer(tokens: Tokens, source: F32, weights: Weights, layer: int, scra
 
 
 def gated_layer(glu: Callable[..., None]) -> Any:
-    """A kernel feed_forward(source, count, weights, layer, scratch): x += down @ glu(up @ source), as kernels/glu.py;
+    """A kernel feed_forward(source, count, weights, layer, scratch): x += down @ glu(up @ source), as kernels/rows.py;
     `glu` has a last argument more, whether the model is exact."""
 
     @kernel

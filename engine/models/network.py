@@ -104,7 +104,7 @@ class Network:
         raise NotImplementedError
 
     def states(self, ids: I32, kinds: I32, starts: I64, scratch: Scratch) -> F32:
-        """The last layer, float32 [tokens, padded d_model] in tiles (kernels/places.py), a part of the scratch.
+        """The last layer, float32 [tokens, padded d_model] in tiles (kernels/rows.py), a part of the scratch.
 
         ids and kinds int32 of all sequences, one after another; sequence i is ids[starts[i]:starts[i + 1]], int64.
         """

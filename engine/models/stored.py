@@ -3,7 +3,7 @@
     "CLOISTER" | u64 length of digest and header | digest | header, JSON | arrays
 
 The header has the key and names each array, its type, its count and its place, a multiple of 256 bytes. The digest is
-sha256 of the header and of the checksums (kernels/checksum.py) of each 8 MiB of the arrays: all bytes are looked at in
+sha256 of the header and of the checksums (`checksum`) of each 8 MiB of the arrays: all bytes are looked at in
 each process before any is used, at the speed of memory. It finds damage; who may write into the folder could write
 another digest as well. A file that is not what it says is made anew. Where none can be kept the arrays live in memory,
 and `stored` says so. Lengths and order of the arrays are not checked against the network: the key has a digest of the

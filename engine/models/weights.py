@@ -75,7 +75,7 @@ class Several:
 
 class Stack(NamedTuple):
     """A matrix of every layer, layer after layer, flat: packed integers and their scales, or float32; and biases. Those
-    of raised rows (`packing.for_raised`) stand beside those of "down" where the matrix is of integers."""
+    of raised rows (`encoder.for_raised`) stand beside those of "down" where the matrix is of integers."""
 
     weights: I8
     floats: F32

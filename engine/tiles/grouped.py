@@ -80,9 +80,9 @@ class Tile(NamedTuple):
     `s` are its scales, float32 [groups], `scales` the bytes to those of the next row. `w` are the weights, `panel` the
     bytes from those of 16 columns to those of the next; `d` are for each 16 columns their scales, float32 [groups][16],
     and where operands are bytes int32 [groups][16] behind them, which sums begin with. `out` is the place of the first
-    value, in tiles (`places.py`); `columns` are the bytes to those of the next 16 columns. From row `cross` on rows lie
-    `jump` bytes further away. `scratch` is for tiles of AMX (`group_amx.py`). From `ahead` on LINES cache lines are
-    fetched with each group.
+    value, in tiles (`kernels/rows.py`); `columns` are the bytes to those of the next 16 columns. From row `cross` on
+    rows lie `jump` bytes further away. `scratch` is for tiles of AMX (`amx/grouped.py`). From `ahead` on LINES cache
+    lines are fetched with each group.
     """
 
     a: Any
@@ -230,7 +230,7 @@ TOPS = {RAISED: 255, ONE: SMALL_TOP, TWO: ROW_TOP}
 """The greatest integer of each kind of rows."""
 FOUR = 4
 """Rows at a time: what takes a whole vector for one row takes the same for four."""
-_APART = 4 * LANES * LANES  # bytes from 16 values of a row to the next 16, in tiles (`places.py`)
+_APART = 4 * LANES * LANES  # bytes from 16 values of a row to the next 16, in tiles (`kernels/rows.py`)
 _TINY = np.float32(1e-30)
 
 

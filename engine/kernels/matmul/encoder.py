@@ -183,7 +183,7 @@ def _tile(left: Operand, matrix: Matrix, i: int, j: int, target: Target, totals:
 
 
 def pack(numbers: I32, scales: F32) -> tuple[I8, F32]:
-    """The execution layout (`codegen/group_tile.py`) of what `to_integers` gives of weights (n, k), n and k multiples
+    """The execution layout (`tiles/grouped.py`) of what `to_integers` gives of weights (n, k), n and k multiples
     of 64: operand bytes, and for each 16 columns their scales, float32 [k / 64][16]. Where operands are bytes, the
     int32 that sums begin with lie behind these, as they are."""
     n, k = numbers.shape
