@@ -167,6 +167,13 @@ class Batch:
         text, offsets = detokenize(job.ids, self._bytes)
         scores = job.scores if job.finish != "failed" else []
         return Completion(
-            np.array(job.ids, np.int32), text, np.array(job.logprobs, np.float32), offsets, job.finish, job.reason,
-            np.array(scores, np.float32), job.request.prompt.size, max(0, job.shared),
-        )  # fmt: skip
+            np.array(job.ids, np.int32),
+            text,
+            np.array(job.logprobs, np.float32),
+            offsets,
+            job.finish,
+            job.reason,
+            scores=np.array(scores, np.float32),
+            prompt_tokens=job.request.prompt.size,
+            shared_tokens=max(0, job.shared),
+        )

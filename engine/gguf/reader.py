@@ -60,7 +60,8 @@ def _read(path: Path, mapping: mmap.mmap, digest: Digest) -> GgufFile:
     infos = _read_tensor_infos(cursor, tensor_count)
     data_offset = -(-cursor.at // alignment) * alignment
     tensors = _place(cursor, infos, alignment, data_offset)
-    return GgufFile(cursor.path, version, alignment, data_offset, metadata, value_types, tensors, mapping, digest)
+    found = (cursor.path, version, alignment, data_offset, metadata, value_types, tensors)
+    return GgufFile(*found, mapping=mapping, digest=digest)
 
 
 def _map(path: Path) -> mmap.mmap:
