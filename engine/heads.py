@@ -24,7 +24,7 @@ from engine.cpu import threads
 from engine.kernels import rows
 from engine.simd import F32, F64, I32, I64, LANES, Integer, fma, load_f32, splat, store_f32
 from engine.simd.compiled import entry
-from engine.tiles.dots import float_tile
+from engine.tiles.dots import FloatTile, float_tile
 
 ROWS, BLOCK = 4, 2 * LANES  # rows and columns of a tile
 CHUNK = 1024  # rows of X whose products are summed in float32, before they are added in float64
@@ -73,8 +73,8 @@ def logits(x: Features, packed: F32, first: int, last: int, out: F32) -> None:
     for j in range(0, k, BLOCK):
         at = packed.ctypes.data + 4 * j * width
         for i in range(first, last, ROWS):
-            _tile(x.rows.ctypes.data + 4 * i * width, 4 * width, at, 4 * BLOCK, width,
-                  out.ctypes.data + 4 * (i * k + j), 4 * k)  # fmt: skip
+            _tile(FloatTile(x.rows.ctypes.data + 4 * i * width, 4 * width, at, 4 * BLOCK, width,
+                  out.ctypes.data + 4 * (i * k + j), 4 * k))  # fmt: skip
 
 
 @entry
@@ -98,8 +98,8 @@ def gradient(x: Features, residual: F32, begin: int, end: int, first: int, last:
     for block in range(residual.size // (n * BLOCK)):
         at = residual.ctypes.data + 4 * BLOCK * (block * n + begin)
         for i in range(first, last, ROWS):
-            _tile(x.columns.ctypes.data + 4 * (i * n + begin), 4 * n, at, 4 * BLOCK, end - begin,
-                  out.ctypes.data + 4 * BLOCK * (block * width + i), 4 * BLOCK)  # fmt: skip
+            _tile(FloatTile(x.columns.ctypes.data + 4 * (i * n + begin), 4 * n, at, 4 * BLOCK, end - begin,
+                  out.ctypes.data + 4 * BLOCK * (block * width + i), 4 * BLOCK))  # fmt: skip
 
 
 class Bags(NamedTuple):
