@@ -20,9 +20,10 @@ def test_each_lane_takes_the_value_of_its_index(isa: str, monkeypatch: pytest.Mo
     random = np.random.default_rng(0)
     values = random.standard_normal(LANES).astype(np.float32)
 
-    @operation(f32x16, i32x16)(lambda b, index: gelu.emit_value_of(b, values.tolist(), index))
-    def value_of(index: Any) -> Any:
-        return values[index % LANES]
+    def emit(b: Any, index: Any) -> Any:
+        return gelu.emit_value_of(b, values.tolist(), index)
+
+    value_of = operation(f32x16(i32x16), emit, lambda index: values[index % LANES])
 
     @njit
     def run(index: Any, out: Any) -> None:
