@@ -24,7 +24,7 @@ WRITTEN := invoice-quotes report-summary
 # As many processes as CPUs may be used, at most 4, in each of which numpy has one thread; 0 is pytest's one process.
 WORKERS = $(shell $(BIN)/python -c 'import engine; n = min(4, engine.threads()); print(n if n > 1 else 0)')
 # What tests of kernels are in.
-KERNELS := codegen simd kernels models generate test_identity.py test_fences.py
+KERNELS := tiles simd kernels models generate test_identity.py test_fences.py
 # What tries only a part in `make test` (tests/thorough.py).
 IN_PARTS := \
 	audit/test_crash.py audit/test_parallel.py audit/test_verify.py console/browser/test_actions.py \

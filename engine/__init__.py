@@ -6,7 +6,7 @@ What is public is imported when it is first asked for: commands that compute not
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import engine.compiling  # first: it tells numba for which CPU to compile  # noqa: F401
+import engine.compiling  # first: it tells numba for which CPU to compile
 from engine.cpu import isa, threads
 from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedCpu, UnsupportedModel
 from engine.generate.constraint.spec import AnyObject, Choice, Pattern, Schema
@@ -21,75 +21,27 @@ if TYPE_CHECKING:
     from engine.generate.constraint.quotes import locate
     from engine.generate.model import LanguageModel
     from engine.generate.request import Completion, Request
-    from engine.heads.logistic import Logistic, fit_logistic
-    from engine.heads.products import Bags
-    from engine.heads.ridge import fit_ridge
+    from engine.heads import Bags, Logistic, fit_logistic, fit_ridge
     from engine.kernels.vectors import similarity, softmax
     from engine.machine import Machine, look_at_machine
-    from engine.models.head import Head
-    from engine.quantize import MIXES, Quantized, quantize_model
-    from engine.spans import Answer
-
-__all__ = [
-    "MIXES",
-    "NUMERICS",
-    "Answer",
-    "AnyObject",
-    "BadModelFile",
-    "Bags",
-    "Choice",
-    "Completion",
-    "EngineError",
-    "Head",
-    "InputTooLong",
-    "LanguageModel",
-    "Logistic",
-    "Machine",
-    "Model",
-    "ModelFacts",
-    "Pattern",
-    "Quantized",
-    "Request",
-    "Schema",
-    "UnsupportedCpu",
-    "UnsupportedModel",
-    "bench",
-    "check_constraint",
-    "examine",
-    "fit_logistic",
-    "fit_ridge",
-    "head_of",
-    "import_model",
-    "inspect",
-    "isa",
-    "kernels_of",
-    "load",
-    "load_decoder",
-    "locate",
-    "look_at_machine",
-    "own_head_of",
-    "quantize_model",
-    "similarity",
-    "softmax",
-    "threads",
-]
+    from engine.models.head import Answer, Head
+    from engine.quant.mixes import MIXES
+    from engine.quantize import Quantized, quantize_model
 
 _LATER = {
     "engine.convert": ("import_model",),
     "engine.engine": ("NUMERICS", "Model", "examine", "head_of", "kernels_of", "own_head_of"),
     "engine.description": ("ModelFacts", "inspect"),
     "engine.generate.constraint.grammar": ("check_constraint",),
-    "engine.generate.model": ("LanguageModel",),
     "engine.generate.constraint.quotes": ("locate",),
+    "engine.generate.model": ("LanguageModel",),
     "engine.generate.request": ("Completion", "Request"),
-    "engine.heads.logistic": ("Logistic", "fit_logistic"),
-    "engine.heads.products": ("Bags",),
-    "engine.heads.ridge": ("fit_ridge",),
+    "engine.heads": ("Bags", "Logistic", "fit_logistic", "fit_ridge"),
     "engine.kernels.vectors": ("similarity", "softmax"),
     "engine.machine": ("Machine", "look_at_machine"),
-    "engine.models.head": ("Head",),
-    "engine.quantize": ("MIXES", "Quantized", "quantize_model"),
-    "engine.spans": ("Answer",),
+    "engine.models.head": ("Answer", "Head"),
+    "engine.quant.mixes": ("MIXES",),
+    "engine.quantize": ("Quantized", "quantize_model"),
 }
 _HOMES = {name: home for home, names in _LATER.items() for name in names}
 
@@ -104,4 +56,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted({*globals(), *_HOMES, "bench"})

@@ -11,22 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from engine.codegen import CHUNK
-from engine.codegen.peak import peak_loop
 from engine.engine import Model
-from engine.kernels.attention.attention import Heads, head_products
-from engine.kernels.compiled import entry
-from engine.kernels.matmul.grouped import LAYOUT
-from engine.kernels.matmul.linear import ADD, ISA, PLAIN
+from engine.kernels.attention import Heads, head_products
+from engine.kernels.matmul import ADD, FIRST, ISA, PLAIN, Rows, Target, aligned
+from engine.kernels.matmul.encoder import LAYOUT
 from engine.models import Network
 from engine.models.layers import (
     FFN_ROWS,
-    FIRST,
     QKV_ROWS,
-    Rows,
     Scratch,
     Weights,
-    aligned,
     attend_all,
     contract,
     expand,
@@ -36,7 +30,10 @@ from engine.models.layers import (
     stop,
 )
 from engine.models.stored import Arrays
-from engine.simd import F32, I8, I32, I64, LANES, add_i32, load_i32, no_i32, total_i32
+from engine.simd import F32, I8, I32, I64, LANES, load_i32, no_i32, total_i32
+from engine.simd.compiled import entry
+from engine.tiles.operands import CHUNK
+from engine.tiles.peak import peak_loop
 
 READ_BYTES = 2**28  # what one thread reads at a time: more than a core's caches hold
 _PEAK = peak_loop(ISA)
@@ -115,8 +112,11 @@ def _parts(parts: int, times: int, starts: I64, weights: Weights, gated: bool, s
     """These parts as they follow each other in a forward pass; what they add goes to `sums`, so that nothing grows."""
     sizes, stacks, heads, products, count = weights.sizes, weights.stacks, weights.heads, scratch.products, starts[1]
     d_model, queries = sizes.d_model, sizes.queries
-    out, mixed = Rows(sums, FIRST, d_model), Rows(scratch.mixed, FIRST, queries)
-    hidden, halves = Rows(scratch.hidden, FIRST, sizes.d_ff), Rows(scratch.halves, FIRST, 2 * sizes.d_ff)
+    out, mixed = Target(sums, d_model, FIRST, FIRST, ADD), Rows(scratch.mixed, FIRST, queries)
+    hidden, halves = (
+        Rows(scratch.hidden, FIRST, sizes.d_ff),
+        Target(scratch.halves, 2 * sizes.d_ff, FIRST, FIRST, PLAIN),
+    )
     start()
     for _ in range(times):
         for layer in range(sizes.layers):
@@ -124,18 +124,20 @@ def _parts(parts: int, times: int, starts: I64, weights: Weights, gated: bool, s
                 rows, some = min(QKV_ROWS, count - t), Rows(scratch.x, t, d_model)
                 project_qkv(some, rows, stacks, layer, queries, scratch.qkv, products)
             if parts & _ATTENTION:
-                here = Heads(heads.number, heads.head_dim, queries, heads.scale, weights.windows[layer])
+                window = weights.windows[layer]
+                here = Heads(heads.number, heads.head_dim, queries, window, heads.first, heads.scale, heads.cap)
                 attend_all(scratch.qkv, starts, here, weights.exact, scratch.attention, scratch.mixed)
             if parts & _OUT:
-                project(mixed, out, count, stacks.out, layer, ADD, products)
+                project(mixed, out, count, stacks.out, layer, products)
             for t in range(0, count, FFN_ROWS):
-                rows, some, to = min(FFN_ROWS, count - t), Rows(scratch.x, t, d_model), Rows(sums, t, d_model)
+                rows, some = min(FFN_ROWS, count - t), Rows(scratch.x, t, d_model)
+                to = Target(sums, d_model, t, FIRST, ADD)
                 if parts & _UP and gated:
-                    project(some, halves, rows, stacks.up, layer, PLAIN, products)
+                    project(some, halves, rows, stacks.up, layer, products)
                 elif parts & _UP:
                     expand(some, hidden, rows, stacks, layer, products)
                 if parts & _DOWN and gated:
-                    project(hidden, to, rows, stacks.down, layer, ADD, products)
+                    project(hidden, to, rows, stacks.down, layer, products)
                 elif parts & _DOWN:
                     contract(hidden, to, rows, stacks, layer, products)
     stop()
@@ -153,9 +155,9 @@ def _read(data: I32, times: int) -> Any:
     a, b, c, d = no_i32(), no_i32(), no_i32(), no_i32()
     for _ in range(times):
         for i in range(0, data.size, 4 * LANES):
-            a, b = add_i32(a, load_i32(data, i)), add_i32(b, load_i32(data, i + LANES))
-            c, d = add_i32(c, load_i32(data, i + 2 * LANES)), add_i32(d, load_i32(data, i + 3 * LANES))
-    return total_i32(add_i32(add_i32(a, b), add_i32(c, d)))
+            a, b = a + load_i32(data, i), b + load_i32(data, i + LANES)
+            c, d = c + load_i32(data, i + 2 * LANES), d + load_i32(data, i + 3 * LANES)
+    return total_i32(a + b + (c + d))
 
 
 def _cost(network: Network, tokens: int, parts: int) -> dict[str, int]:

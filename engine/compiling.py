@@ -1,7 +1,8 @@
 """Tell numba, before it is imported, for which CPU to compile and where to keep what it compiled.
 
 The LLVM CPU is fixed by our instruction set, forced or not, so that what is tested is what ships. numba's cache does
-not notice a change in another file: so its folder is named by a digest of all of our code and of what compiles it.
+not notice a change in another file: so its folder is named by a digest of all that kernels are made of (ROOMS) and of
+what compiles it.
 
 Processes may compile at the same time, as long as each function that is kept is called with arguments of one type: all
 of them then write the same file, whole. For a second type numba takes a number that another process may take as well.
@@ -14,11 +15,14 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
 from engine.cpu import compiled_isa
 
+ROOMS = ("simd", "tiles", "kernels", "models")
+"""The folders of all code that a kernel may be made of."""
 LLVM_CPUS = {
     "amx": ("cascadelake", "+amx-tile,+amx-int8,+avx512vbmi"),
     "avx512_vnni": ("cascadelake", ""),
@@ -94,17 +98,35 @@ def _base() -> Path:
 
 def _digest() -> str:
     compilers = (sys.version, metadata.version("numba"), metadata.version("llvmlite"), compiled_isa())
-    return hashlib.sha256("|".join((CODE, *compilers)).encode()).hexdigest()[:24]
+    made_for = (*compilers, *LLVM_CPUS[compiled_isa()])
+    return hashlib.sha256("|".join((kernel_digest(_PACKAGE), *made_for)).encode()).hexdigest()[:24]
 
 
-def code_digest(root: Path) -> str:
-    """The first 24 hexadecimal digits of the sha256 of every source file below `root`."""
+def code_digest(*folders: Path) -> str:
+    """The first 24 hexadecimal digits of the sha256 of every source file below `folders`."""
+    return _digest_of(path for folder in folders for path in sorted(folder.rglob("*.py")))
+
+
+def kernel_digest(package: Path) -> str:
+    """The digest of all that kernels are made of, in this folder of the engine."""
+    return code_digest(*(package / room for room in ROOMS))
+
+
+def stamp(file: Path) -> str:
+    """What a function of this file is compiled from: ROOMS, and outside of them also what lies beside the file."""
+    outside = not any(file.is_relative_to(_PACKAGE / room) for room in ROOMS)
+    beside = sorted(file.parent.glob("*.py")) if file.is_relative_to(_PACKAGE) else [file]
+    return f"{FOLDER.name}{_digest_of(beside) if outside else ''}"
+
+
+def _digest_of(files: Iterable[Path]) -> str:
     digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.read_bytes())
+    for file in files:
+        digest.update(file.read_bytes())
     return digest.hexdigest()[:24]
 
 
-CODE = code_digest(Path(__file__).parent)
+_PACKAGE = Path(__file__).parent
+CODE = code_digest(_PACKAGE)
 """Names what only this code made, and only this code may use."""
 FOLDER, LASTING = set_up()

@@ -14,17 +14,15 @@ from engine import models, tokenizer
 from engine.batches import Batches, Text
 from engine.compiling import CODE, DECODER, is_compiled, is_whole
 from engine.errors import BadModelFile, EngineError, InputTooLong, UnsupportedModel
-from engine.facts import facts
 from engine.gguf import GgufFile, check_whole, read
-from engine.kernels.announce import announced
-from engine.kernels.matmul.grouped import LAYOUT
-from engine.kernels.scores import probabilities
-from engine.kernels.vectors import similarity, softmax
+from engine.kernels.matmul.encoder import LAYOUT
+from engine.kernels.vectors import probabilities, similarity, softmax
 from engine.models import Head, Kind, Network, Readout, decoders
+from engine.models.head import Answer, best_span
 from engine.models.stored import Arrays, stored
 from engine.models.weights import check_finite
-from engine.spans import Answer, best_span
-from engine.widened import WIDE, is_widened, widened
+from engine.simd.compiled import announced
+from engine.widened import WIDE, facts, is_widened, widened
 
 if TYPE_CHECKING:
     from engine.generate.model import Wording
@@ -217,7 +215,7 @@ class Model:
         ]
 
     def answer(self, question: str, texts: Sequence[str]) -> list[Answer]:
-        """Returns for each text the span of at most spans.LONGEST tokens that is the most likely answer."""
+        """Returns for each text the span of at most 30 tokens that is the most likely answer."""
         self._expect("span")
         encodings = [self._tokenizer.encode_pair(question, text) for text in texts]
         outputs, at = self._run([Text(encoding.ids, encoding.types) for encoding in encodings])

@@ -1,14 +1,26 @@
 """What the engine finds on a machine: what it computes with, and what a better machine would give it."""
 
+import ctypes
+import mmap
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine.compiling import FOLDER, LASTING
-from engine.cpu import ISAS, cgroup_cpus, choose_isa, choose_threads, cpu_flags, cpu_name, read_text, usable_flags
+from engine.cpu import (
+    ISAS,
+    cgroup_cpus,
+    cgroups,
+    choose_isa,
+    choose_threads,
+    cpu_flags,
+    cpu_name,
+    read_text,
+    usable_flags,
+)
 from engine.errors import UnsupportedCpu
-from engine.memory import free_bytes, limit_bytes
 
 
 @dataclass(frozen=True)
@@ -74,3 +86,73 @@ def _isa(flags: frozenset[str], forced: str | None) -> tuple[str | None, str | N
         return choose_isa(flags, forced), None
     except UnsupportedCpu as error:
         return None, str(error)
+
+
+_MAPPING = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) (\S+) .*$", re.MULTILINE)
+
+
+def free_bytes(meminfo: Path = Path("/proc/meminfo"), cgroup: Path = Path("/proc/self/cgroup"),
+               root: Path = Path("/sys/fs/cgroup")) -> int:  # fmt: skip
+    """Returns the bytes that the kernel calls available (man 5 proc), or those that the limit of a cgroup above this
+    process leaves, if that is less; 0 where neither is known."""
+    left = [_kibibytes(read_text(meminfo), "MemAvailable:"), *_left(read_text(cgroup), root)]
+    return max(0, min((number for number in left if number is not None), default=0))
+
+
+def limit_bytes(meminfo: Path = Path("/proc/meminfo"), cgroup: Path = Path("/proc/self/cgroup"),
+                root: Path = Path("/sys/fs/cgroup")) -> int:  # fmt: skip
+    """Returns the bytes of memory that this process could have at best: those of the machine, or the limit of a cgroup
+    above it, if that is less; 0 where neither is known."""
+    names = {False: "memory.max", True: "memory.limit_in_bytes"}
+    folders = cgroups(read_text(cgroup), root, "memory")
+    limits = [read_text(folder / names[is_first]).strip() for folder, is_first in folders]
+    total = _kibibytes(read_text(meminfo), "MemTotal:")
+    return min([*(int(each) for each in limits if each.isdigit()), *([total] if total else [])], default=0)
+
+
+def give_back() -> None:
+    """Gives memory back to the system that loading needed and computing does not: memory that was freed, and pages of
+    libraries that are the bytes of their files, most of them LLVM's, which come back from there when they are
+    called."""
+    library = ctypes.CDLL(None)
+    library.malloc_trim(0)
+    for first, size in unchanged(read_text(Path("/proc/self/smaps")), ".so"):
+        library.madvise(ctypes.c_void_p(first), ctypes.c_size_t(size), mmap.MADV_DONTNEED)
+
+
+def unchanged(smaps: str, name: str) -> Iterator[tuple[int, int]]:
+    """First byte and size of mappings of files of this name that nobody can write, and of which no page is the
+    process's own, such as one that was relocated (man 5 proc_pid_smaps)."""
+    found = list(_MAPPING.finditer(smaps))
+    ends = [*(each.start() for each in found), len(smaps)][1:]
+    for each, end in zip(found, ends, strict=True):
+        facts = smaps[each.end() : end]
+        own = re.findall(r"^(?:Anonymous|Swap): +(\d+) kB$", facts, re.MULTILINE)
+        if name in each[0] and "w" not in each[3] and own == ["0", "0"]:
+            first = int(each[1], 16)
+            yield first, int(each[2], 16) - first
+
+
+def _kibibytes(meminfo: str, name: str) -> int | None:
+    """The bytes that a line of /proc/meminfo states."""
+    for line in meminfo.splitlines():
+        words = line.split()
+        if words[:1] == [name] and words[1:2] and words[1].isdigit():
+            return int(words[1]) << 10
+    return None
+
+
+def _left(membership: str, root: Path) -> list[int | None]:
+    """The bytes that each cgroup leaves (v2 memory.max, v1 memory.limit_in_bytes, less what is in use and not a cache
+    of files that can go); None where there is no limit."""
+    names = {False: ("memory.max", "memory.current"), True: ("memory.limit_in_bytes", "memory.usage_in_bytes")}
+    return [_of(folder, *names[is_first]) for folder, is_first in cgroups(membership, root, "memory")]
+
+
+def _of(folder: Path, limit: str, usage: str) -> int | None:
+    most, used = read_text(folder / limit).strip(), read_text(folder / usage).strip()
+    if not most.isdigit() or not used.isdigit():
+        return None
+    facts = dict(line.split(" ", 1) for line in read_text(folder / "memory.stat").splitlines() if " " in line)
+    cached = facts.get("total_inactive_file", facts.get("inactive_file", "0"))
+    return int(most) - int(used) + (int(cached) if cached.isdigit() else 0)

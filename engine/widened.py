@@ -5,12 +5,15 @@ the file computes in float32 as if its weights had been stored so.
 """
 
 from dataclasses import replace
+from importlib import metadata
 
 import numpy as np
 
+from engine.cpu import cpu_name, isa, threads
 from engine.gguf import GgmlType, GgufFile, Tensor
 from engine.quant import to_float32
-from engine.quant.base import Bytes
+from engine.quant.layout import Bytes
+from engine.simd import LLVM_VERSION
 
 HALF = frozenset({GgmlType.F16, GgmlType.BF16})
 """Types of 16-bit floats."""
@@ -54,3 +57,21 @@ def told(file: GgufFile) -> dict[str, str]:
         return {"half_weights": "float32"}
     halved = any(each.type in HALF and len(each.shape) > 1 for each in file.tensors.values())
     return {"half_weights": "int8"} if halved else {}
+
+
+def facts(file: GgufFile) -> dict[str, str | int]:
+    """The facts about a model's results: architecture, types, instruction set, CPU, versions of what compiled
+    kernels."""
+    types = sorted({type_in_file(tensor).name for tensor in file.tensors.values()})
+    return {
+        "architecture": file.require("general.architecture", str),
+        "types": ", ".join(types),
+        **told(file),
+        "isa": isa(),
+        "threads": threads(),
+        "cpu": cpu_name(),
+        "numpy": metadata.version("numpy"),
+        "numba": metadata.version("numba"),
+        "llvmlite": metadata.version("llvmlite"),
+        "llvm": LLVM_VERSION,
+    }

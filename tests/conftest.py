@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from engine.memory import free_bytes
+from engine.machine import free_bytes
 from tests.decoders import write_decoder
 from tests.models import write_bert_folder
 

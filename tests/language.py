@@ -11,9 +11,8 @@ import numpy as np
 
 from engine.errors import EngineError
 from engine.generate.constraint.spec import Constraint, Pattern, Spec
-from engine.generate.forward import PAGE
 from engine.generate.model import LanguageModel
-from engine.generate.request import Ids
+from engine.generate.request import PAGE, Ids
 
 END, ASKED, ANSWERED = 256, 257, 258
 VOCAB = 272

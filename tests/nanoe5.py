@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.quant import q4_0
+from engine.quant.packed import Q4_0
 from tests.encoders import unigram
 
 D, LAYERS, HEADS, D_FF, CONTEXT = 32, 2, 4, 64, 40
@@ -46,7 +46,7 @@ class File:
         entries, body = struct.pack("<i", len(self.tensors)), b""
         for name, values in self.tensors.items():
             is_q4 = name in self.quantized
-            data = (q4_0.quantize(values) if is_q4 else values).tobytes()
+            data = (Q4_0.quantize(values) if is_q4 else values).tobytes()
             body += bytes(-(at + len(body)) % 64)
             entry = {"kind": int(is_q4), "values": values.size, "place": at + len(body), "bytes": len(data)}
             entry |= self.directory.get(name, {})
@@ -103,7 +103,7 @@ def hugging_face(file: File) -> dict[str, np.ndarray]:
             for kind, word in (("w", "weight"), ("b", "bias")):
                 names[f"l{layer}.{short}.{kind}"] = f"encoder.layer.{layer}.{long}.{word}"
     exact = {
-        name: q4_0.dequantize(q4_0.quantize(values)) if name in file.quantized else values
+        name: Q4_0.dequantize(Q4_0.quantize(values)) if name in file.quantized else values
         for name, values in file.tensors.items()
     }
     return {names[name]: values for name, values in exact.items()}

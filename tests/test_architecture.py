@@ -14,7 +14,7 @@ ARROW = {"engine": set(), "audit": set(), "pipeline": {"engine", "audit"}, "jobs
 ALLOWED = {
     "numpy": ("engine/", "pipeline/"),
     "numba": ("engine/",),
-    "llvmlite": ("engine/codegen/", "engine/simd/"),
+    "llvmlite": ("engine/tiles/", "engine/simd/"),
     "llguidance": ("engine/generate/constraint/grammar.py",),
     "regex": ("engine/tokenizer/", "pipeline/text/values/"),
     "cryptography": (
@@ -83,9 +83,15 @@ ROOMS = (
 )
 # rooms and files within a room, each of which may import those that stand before it in its folder
 INNER_ROOMS = {
+    "engine": (
+        *("errors", "cpu", "compiling", "machine", "gguf", "simd", "quant", "tiles", "kernels", "heads", "tokenizer"),
+        *("widened", "description", "models", "generate", "convert"),
+        *("batches", "quantize", "engine", "loading", "bench", "__main__"),
+    ),
+    "engine.kernels": ("functions", "text", "choice", "rows", "rope", "vectors", "matmul", "attention"),
     "engine.generate": (
-        *("forward", "constraint", "request", "counters", "cache", "answers"),
-        *("rows", "scheduler", "batch", "model", "load"),
+        *("constraint", "request", "pages", "endings", "guess", "kv", "jobs", "outcome", "scheduler"),
+        *("batch", "model", "load"),
     ),
     "pipeline.parse": (
         *("limits", "options", "members", "sight", "writer", "encoding", "pictures", "contract", "markup", "css"),

@@ -1,6 +1,5 @@
 """The worked examples of the pages are run: a format and a quantization type, each one file and one line."""
 
-import ast
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
@@ -79,8 +78,5 @@ def test_a_quantization_type_is_one_file(example: Callable[..., Any], monkeypatc
 
 
 def test_the_architecture_that_is_shown_is_the_one_in_the_code() -> None:
-    def code(text: str) -> list[str]:
-        return [ast.unparse(each) for each in ast.parse(text).body[1:]]  # without the docstring
-
-    (shown,) = (each for each in blocks("engine/README.md", "python") if each.startswith('"""Qwen 3'))
-    assert code(shown) == code((ROOT / "engine/models/decoders/qwen3.py").read_text())
+    (shown,) = (each for each in blocks("engine/README.md", "python") if each.startswith('"qwen3"'))
+    assert shown.strip() in (ROOT / "engine/models/decoders/architectures.py").read_text()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from engine.convert import checks
+from engine.convert import base
 from engine.convert.base import HeadLayout, Source, affine
 from engine.convert.folder import SourceFolder
 from engine.gguf import MetadataValue
@@ -41,11 +41,11 @@ TENSORS_PER_LAYER = 16
 
 def read_metadata(folder: SourceFolder, config: dict[str, Any]) -> dict[str, MetadataValue]:
     """The keys of the architecture. Raises UnsupportedModel for a variant that would be computed wrongly."""
-    checks.expect(folder, config, EXPECTED)
-    checks.positive(folder, config, (*SIZES.values(), "vocab_size", "type_vocab_size"))
-    checks.multiple_of_heads(folder, config["hidden_size"], config["num_attention_heads"])
-    epsilon = checks.small(folder, config, "layer_norm_eps")
-    checks.layers(folder, config["num_hidden_layers"], TENSORS_PER_LAYER)
+    base.expect(folder, config, EXPECTED)
+    base.positive(folder, config, (*SIZES.values(), "vocab_size", "type_vocab_size"))
+    base.multiple_of_heads(folder, config["hidden_size"], config["num_attention_heads"])
+    epsilon = base.small(folder, config, "layer_norm_eps")
+    base.layers(folder, config["num_hidden_layers"], TENSORS_PER_LAYER)
     return {
         **{f"{ARCHITECTURE}.{key}": config[source] for key, source in SIZES.items()},
         f"{ARCHITECTURE}.attention.layer_norm_epsilon": epsilon,

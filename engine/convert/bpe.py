@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engine.convert import pieces, template
+from engine.convert import pieces
 from engine.convert.folder import SourceFolder, as_dict, as_list
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.gguf import MetadataValue
@@ -37,7 +37,7 @@ def read(folder: SourceFolder, vocab_size: int) -> dict[str, MetadataValue]:
     missing = [byte for byte, sign in enumerate(SIGNS) if sign not in set(texts) and byte not in IMPOSSIBLE]
     if missing:
         raise UnsupportedModel(f"{where}: model.vocab: found no piece for the bytes {missing!r:.80}, expected all")
-    around = template.read(where, full.get("post_processor"), found.ids)
+    around = pieces.read_template(where, full.get("post_processor"), found.ids)
     return {
         "tokenizer.ggml.model": "gpt2",
         "tokenizer.ggml.pre": pre,
@@ -50,7 +50,7 @@ def read(folder: SourceFolder, vocab_size: int) -> dict[str, MetadataValue]:
         "tokenizer.ggml.add_sep_token": True,
         "tokenizer.ggml.add_space_prefix": space,
         "cloister.tokenizer.whole_pieces": model.get("ignore_merges", False) is True,
-        **template.to_metadata(around),
+        **pieces.to_metadata(around),
     }
 
 

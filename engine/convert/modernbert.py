@@ -8,7 +8,7 @@ with a base of the rotary positions of their own; gated GELU, whose two halves a
 from collections.abc import Mapping
 from typing import Any
 
-from engine.convert import bert, checks
+from engine.convert import base, bert
 from engine.convert.base import HeadLayout, Source, affine
 from engine.convert.folder import SourceFolder
 from engine.errors import BadModelFile, UnsupportedModel
@@ -45,17 +45,17 @@ FULL, SLIDING = "full_attention", "sliding_attention"
 
 def read_metadata(folder: SourceFolder, config: dict[str, Any]) -> dict[str, MetadataValue]:
     """The keys of the architecture. Raises UnsupportedModel for a variant that would be computed wrongly."""
-    checks.expect(folder, config, EXPECTED)
-    checks.positive(folder, config, SIZES.values())
-    checks.multiple_of_heads(folder, config["hidden_size"], 2 * config["num_attention_heads"])
+    base.expect(folder, config, EXPECTED)
+    base.positive(folder, config, SIZES.values())
+    base.multiple_of_heads(folder, config["hidden_size"], 2 * config["num_attention_heads"])
     for flag in FLAGS:
         if type(config.get(flag, False)) is not bool:
             raise BadModelFile(f"{folder.path}/config.json: {flag}: found {config[flag]!r:.40}, expected a bool")
-    checks.layers(folder, config["num_hidden_layers"], TENSORS_PER_LAYER)
+    base.layers(folder, config["num_hidden_layers"], TENSORS_PER_LAYER)
     return {
         **{f"{ARCHITECTURE}.{key}": config[source] for key, source in SIZES.items()},
         f"{ARCHITECTURE}.attention.sliding_window_pattern": _pattern(folder, config),
-        f"{ARCHITECTURE}.attention.layer_norm_epsilon": checks.small(folder, config, "norm_eps"),
+        f"{ARCHITECTURE}.attention.layer_norm_epsilon": base.small(folder, config, "norm_eps"),
         f"{ARCHITECTURE}.attention.causal": False,
         f"{ARCHITECTURE}.rope.scaling.type": "none",
         f"{ARCHITECTURE}.rope.freq_base": _theta(folder, config, FULL, "global_rope_theta"),
@@ -94,7 +94,7 @@ def _pattern(folder: SourceFolder, config: dict[str, Any]) -> int:
     count, types = config["num_hidden_layers"], config.get("layer_types")
     if types is None:
         found = {"global_attn_every_n_layers": 3} | config
-        checks.positive(folder, found, ["global_attn_every_n_layers"])
+        base.positive(folder, found, ["global_attn_every_n_layers"])
         return int(found["global_attn_every_n_layers"])
     full = [i for i, kind in enumerate(types) if kind == FULL] if isinstance(types, list) else []
     every = full[1] if len(full) > 1 else count
@@ -112,9 +112,9 @@ def _theta(folder: SourceFolder, config: dict[str, Any], kind: str, older: str) 
             found = f"found {config['rope_scaling']!r:.80}, expected none"
             raise UnsupportedModel(f"{folder.path}/config.json: rope_scaling: {found}")
         value = config.get(older)
-        return checks.theta(folder, older, config.get("global_rope_theta") if value is None else value)
+        return base.theta(folder, older, config.get("global_rope_theta") if value is None else value)
     part = rope.get(kind) if isinstance(rope, dict) else None
     if not isinstance(part, dict) or part.get("rope_type", "default") != "default":
         where = f"{folder.path}/config.json: rope_parameters"
         raise UnsupportedModel(f"{where}: found {rope!r:.120}, expected {kind} with rope_type 'default'")
-    return checks.theta(folder, "rope_theta", part.get("rope_theta"))
+    return base.theta(folder, "rope_theta", part.get("rope_theta"))

@@ -20,6 +20,7 @@ import mmap
 import struct
 import zipfile
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -28,12 +29,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.convert import bert, charsmap, pieces, template
-from engine.convert.checks import MAX_VOCABULARY
+from engine.convert import bert, pieces
+from engine.convert.base import MAX_VOCABULARY
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.gguf import GgmlType, MetadataValue, TensorSource
 from engine.gguf.cursor import Cursor
-from engine.quant import q4_0
+from engine.quant.packed import Q4_0
 from engine.tokenizer import Template
 from engine.tokenizer.metadata import CONTROL, NORMAL, UNKNOWN
 from engine.tokenizer.unicode import nfc
@@ -162,7 +163,7 @@ def _read_sizes(cursor: Cursor) -> _Sizes:
     numbers, block = sizes[:-2], sizes.block
     if min(numbers) < 1 or max(numbers) > MAX_VOCABULARY or not 0 < sizes.epsilon < 1:
         cursor.fail(at, f"the sizes {numbers} and the epsilon {sizes.epsilon}", f"1 to {MAX_VOCABULARY}, and 0 to 1")
-    if block != q4_0.BLOCK_VALUES or sizes.d_model % block or sizes.d_ff % block or sizes.d_model % sizes.heads:
+    if block != Q4_0.BLOCK_VALUES or sizes.d_model % block or sizes.d_ff % block or sizes.d_model % sizes.heads:
         found = f"blocks of {block} for {sizes.d_model} and {sizes.d_ff} values and {sizes.heads} heads"
         cursor.fail(at, found, "blocks of 32, in whole numbers, and heads of one size")
     return sizes
@@ -202,7 +203,7 @@ def _read_tokenizer(cursor: Cursor, rows: int) -> dict[str, MetadataValue]:
         "tokenizer.ggml.remove_extra_whitespaces": True,
         "tokenizer.ggml.precompiled_charsmap": np.frombuffer(replaced, np.uint8),
         "cloister.tokenizer.white_space": "keep",
-        **template.to_metadata(Template((first,), (last,), (last, last), 0)),
+        **pieces.to_metadata(Template((first,), (last,), (last, last), 0)),
     }
 
 
@@ -242,7 +243,7 @@ def _read_replacements(cursor: Cursor) -> bytes:
     if here != end or len(found) != count:
         cursor.fail(begin, f"a character map of {count} entries in {here - begin} bytes", f"each once, in {size} bytes")
     composed = {pair: found.get(whole, whole) for pair, whole in nfc.PAIRS.items() if pair[0] not in found}
-    return charsmap.precompiled(found | composed)
+    return precompiled(found | composed)
 
 
 def _array(cursor: Cursor, kind: str, count: int, what: str) -> NDArray[Any]:
@@ -292,7 +293,7 @@ def _tensor(
     """A tensor with the bytes that it has in the file. Raises BadModelFile."""
     is_float = bert.stays_f32(target, shape)
     kind, values = GgmlType.F32 if is_float else GgmlType.Q4_0, prod(shape)
-    size = values * 4 if is_float else values // q4_0.BLOCK_VALUES * q4_0.BLOCK_BYTES
+    size = values * 4 if is_float else values // Q4_0.BLOCK_VALUES * Q4_0.BLOCK_BYTES
     if found is None or found[:2] != (values, kind) or found[3] != size:
         expected = f"{values} values of {kind.name} in {size} bytes"
         raise BadModelFile(f"{cursor.path}: tensor {_name(target)}: found {found}, expected {expected}")
@@ -301,7 +302,88 @@ def _tensor(
         expected = f"{cursor.at} to {cursor.size}"
         raise BadModelFile(f"{cursor.path}: tensor {_name(target)}: found {where}, expected {expected}")
     data = np.frombuffer(cursor.buffer, np.uint8, size, found[2])
-    scales = data.view("<f4") if is_float else data.view(q4_0.LAYOUT)["d"]
+    scales = data.view("<f4") if is_float else data.view(Q4_0.LAYOUT)["d"]
     if not np.isfinite(scales).all():
         raise BadModelFile(f"{cursor.path}: tensor {_name(target)}: found values that are not finite, expected numbers")
     return TensorSource(target, kind, shape, lambda: [data])
+
+
+# Source of the form of character maps: SentencePiece's `normalizer.cc` and darts-clone. It is the length of a
+# double-array trie in bytes, its units (32 bits, little endian), then the replacements as UTF-8, each ended by a zero
+# byte. The child of a node for a byte is the unit `base ^ byte`, where `base` is the node's own; no two nodes have the
+# same. A unit has its byte, and in the bits from 10 on its distance (by xor) to its base; bit 8 says that a key ends
+# here, whose value is in the unit at the base, with bit 31.
+
+
+_LEAF: Final = 1 << 8
+_VALUE: Final = 1 << 31
+_SHIFT: Final = 10
+_LOOKED_AT: Final = 64  # units before the last that was chosen, so that the time is linear
+MAX_UNITS: Final = 1 << 21
+"""As many as a distance of 22 bits less one can reach without a wider unit."""
+
+Node = dict[int | None, Any]
+"""Byte -> node; None -> the place of the replacement."""
+
+
+def precompiled(replacements: Mapping[str, str]) -> bytes:
+    """The map of these keys, each of which is replaced by a text; no key and no text has the character U+0000.
+    ValueError for more than a double array of this form can hold."""
+    pool, root = bytearray(), Node()
+    for key in sorted(replacements):
+        node = root
+        for byte in key.encode():
+            node = node.setdefault(byte, {})
+        node[None] = len(pool)
+        pool += replacements[key].encode() + b"\0"
+    units = _Units()
+    units.place(root)
+    return struct.pack(f"<I{len(units.words)}I", 4 * len(units.words), *units.words) + bytes(pool)
+
+
+class _Units:
+    """The units of a double array, filled first fit."""
+
+    def __init__(self) -> None:
+        self.words: list[int] = [0]
+        self._taken, self._bases, self._first = {0}, set[int](), 1  # what is free before the last is not looked at
+
+    def place(self, root: Node) -> None:
+        """Put in a trie, level by level; its root is unit 0."""
+        level = [(0, 0, root)]  # unit, its word without the distance, node
+        while level:
+            level = [child for at, word, node in level for child in self._put(at, word, node)]
+
+    def _put(self, at: int, word: int, node: Node) -> list[tuple[int, int, Node]]:
+        """Choose the base of a node, and give its children."""
+        slots = [byte or 0 for byte in node]  # a value has the place of the byte 0, which is in no key
+        base = self._base(slots)
+        self.words[at] = (at ^ base) << _SHIFT | word
+        children = []
+        for byte, child in node.items():
+            if byte is None:
+                self._take(base)
+                self.words[base] = child | _VALUE
+            else:
+                self._take(base ^ byte)
+                children.append((base ^ byte, byte | _LEAF * (None in child), child))
+        return children
+
+    def _base(self, slots: list[int]) -> int:
+        """The first base that no node has, and whose units for these slots are free."""
+        unit = self._first
+        while self._is_used(unit ^ slots[0], slots):
+            unit += 1
+        self._first = max(self._first, unit - _LOOKED_AT)
+        base = unit ^ slots[0]
+        if base >= MAX_UNITS - 256:
+            raise ValueError(f"found more than {MAX_UNITS} units, expected a smaller map")
+        self._bases.add(base)
+        return base
+
+    def _is_used(self, base: int, slots: list[int]) -> bool:
+        return base in self._bases or any(base ^ slot in self._taken for slot in slots)
+
+    def _take(self, unit: int) -> None:
+        self._taken.add(unit)
+        self.words += [0] * (unit + 1 - len(self.words))

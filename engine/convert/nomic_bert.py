@@ -8,7 +8,7 @@ Their rotary base is scaled for texts beyond the trained length; the context end
 from collections.abc import Mapping
 from typing import Any
 
-from engine.convert import bert, checks
+from engine.convert import base, bert
 from engine.convert.base import HeadLayout, Source, affine
 from engine.convert.folder import SourceFolder
 from engine.errors import BadModelFile, UnsupportedModel
@@ -60,15 +60,15 @@ def read_metadata(folder: SourceFolder, config: dict[str, Any]) -> dict[str, Met
     _check_kind(folder, config)
     config = _renamed(config)
     sizes = [name for name in NAMES if name != "layer_norm_eps"]
-    checks.positive(folder, config, (*sizes, "vocab_size", "type_vocab_size", "max_trained_positions"))
+    base.positive(folder, config, (*sizes, "vocab_size", "type_vocab_size", "max_trained_positions"))
     width, heads = config["hidden_size"], config["num_attention_heads"]
-    checks.multiple_of_heads(folder, width, 2 * heads)  # rotary positions turn pairs of values
-    checks.expect(folder, config, {"head_dim": (width // heads, width // heads)})
-    checks.layers(folder, config["num_hidden_layers"], TENSORS_PER_LAYER)
+    base.multiple_of_heads(folder, width, 2 * heads)  # rotary positions turn pairs of values
+    base.expect(folder, config, {"head_dim": (width // heads, width // heads)})
+    base.layers(folder, config["num_hidden_layers"], TENSORS_PER_LAYER)
     return {
         **{f"{ARCHITECTURE}.{key}": config[source] for key, source in bert.SIZES.items()},
         f"{ARCHITECTURE}.context_length": min(config["max_position_embeddings"], config["max_trained_positions"]),
-        f"{ARCHITECTURE}.attention.layer_norm_epsilon": checks.small(folder, config, "layer_norm_eps"),
+        f"{ARCHITECTURE}.attention.layer_norm_epsilon": base.small(folder, config, "layer_norm_eps"),
         f"{ARCHITECTURE}.attention.causal": False,
         f"{ARCHITECTURE}.rope.freq_base": _theta(folder, config),
         "tokenizer.ggml.token_type_count": config["type_vocab_size"],
@@ -105,7 +105,7 @@ def stays_f32(name: str, shape: tuple[int, ...]) -> bool:
 
 def _check_kind(folder: SourceFolder, config: dict[str, Any]) -> None:
     where = f"{folder.path}/config.json"
-    checks.expect(folder, config, EXPECTED)
+    base.expect(folder, config, EXPECTED)
     for key in MIXTURE:
         if config.get(key):
             raise UnsupportedModel(f"{where}: {key}: found {config[key]!r:.40}, expected no mixture of experts")
@@ -122,10 +122,10 @@ def _renamed(config: dict[str, Any]) -> dict[str, Any]:
 def _theta(folder: SourceFolder, config: dict[str, Any]) -> float:
     rope = config.get("rope_parameters")
     if rope is None:
-        return checks.theta(folder, "rotary_emb_base", config.get("rotary_emb_base"))
+        return base.theta(folder, "rotary_emb_base", config.get("rotary_emb_base"))
     if not isinstance(rope, dict):
         raise BadModelFile(f"{folder.path}/config.json: rope_parameters: found {rope!r:.80}, expected an object")
     if rope.get("rope_type", "default") != "default":
         found = f"found rope_type {rope['rope_type']!r:.40}, expected 'default'"
         raise UnsupportedModel(f"{folder.path}/config.json: rope_parameters: {found}")
-    return checks.theta(folder, "rope_theta", rope.get("rope_theta"))
+    return base.theta(folder, "rope_theta", rope.get("rope_theta"))

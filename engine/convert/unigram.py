@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.convert import pieces, template
+from engine.convert import pieces
 from engine.convert.folder import SourceFolder, as_dict, as_list
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.gguf import MetadataValue
@@ -48,7 +48,7 @@ def read(folder: SourceFolder, vocab_size: int) -> dict[str, MetadataValue]:
         raise UnsupportedModel(f"{where}: added_tokens: found tokens that are not special, expected special ones only")
     unknown = _read_unknown(where, model, len(texts))
     found.types[unknown] = UNKNOWN
-    around = template.read(where, full.get("post_processor"), found.ids)
+    around = pieces.read_template(where, full.get("post_processor"), found.ids)
     return {
         "tokenizer.ggml.model": "t5",
         "tokenizer.ggml.pre": "default",
@@ -62,7 +62,7 @@ def read(folder: SourceFolder, vocab_size: int) -> dict[str, MetadataValue]:
         "tokenizer.ggml.add_space_prefix": True,
         "tokenizer.ggml.remove_extra_whitespaces": True,
         **_read_normalizer(where, full),
-        **template.to_metadata(around),
+        **pieces.to_metadata(around),
     }
 
 

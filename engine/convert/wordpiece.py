@@ -6,7 +6,7 @@ word loses its "##", a special token stays); what llama.cpp has no key for stand
 
 from typing import Any
 
-from engine.convert import pieces, template
+from engine.convert import pieces
 from engine.convert.folder import SourceFolder, as_dict, as_list
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.gguf import MetadataValue
@@ -44,7 +44,7 @@ def read(folder: SourceFolder, vocab_size: int) -> dict[str, MetadataValue]:
     if full is not None:
         around = _check_full(f"{folder.path}/tokenizer.json", full, settings, special, vocabulary)
     found = _metadata(folder, vocabulary, special, settings, vocab_size)
-    return found | (template.to_metadata(around) if around else {})
+    return found | (pieces.to_metadata(around) if around else {})
 
 
 def _read_vocabulary(folder: SourceFolder, full: dict[str, Any] | None, size: int) -> list[str]:
@@ -108,7 +108,7 @@ def _check_full(
 def _around(where: str, full: dict[str, Any], special: dict[str, str], vocabulary: list[str]) -> Template | None:
     """None for BERT's template. Raises UnsupportedModel where one text does not stand between its two tokens."""
     ids = {token: number for number, token in enumerate(vocabulary)}
-    found = template.read(where, full.get("post_processor"), ids)
+    found = pieces.read_template(where, full.get("post_processor"), ids)
     cls, sep = ((ids[special[role]],) if special[role] in ids else () for role in ("cls_token", "sep_token"))
     if (found.prefix, found.suffix) != (cls, sep):
         shown = full.get("post_processor")

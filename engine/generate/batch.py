@@ -1,27 +1,57 @@
 """Requests in, completions out: continuous batches. A step is: plan, compute, choose."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Sequence as Many
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.errors import EngineError
-from engine.generate.answers.detokenize import detokenize
-from engine.generate.answers.jobs import Job, Writing, check
-from engine.generate.answers.outcome import score, write
-from engine.generate.answers.scoring import Scoring
-from engine.generate.cache.kv import KvCache, pages_of
-from engine.generate.cache.pages import page_count
-from engine.generate.cache.sequence import Sequence
 from engine.generate.constraint.spec import Makes
-from engine.generate.counters import Counters
-from engine.generate.forward import PAGE, Forward
-from engine.generate.request import Completion, Request
-from engine.generate.rows import Rows, arrange
+from engine.generate.endings import detokenize
+from engine.generate.jobs import Job, Scoring, Writing, check
+from engine.generate.kv import KvCache, Sequence, pages_of
+from engine.generate.outcome import score, write
+from engine.generate.pages import page_count
+from engine.generate.request import I32, PAGE, Completion, Counters, Forward, Request
 from engine.generate.scheduler import Limits, Scheduler
-from engine.memory import give_back
+from engine.machine import give_back
+
+I64 = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """ids, positions, slots, wanted: what `Forward.step` takes. Of each sequence of the plan: `asked`, how many of its
+    rows are wanted, `at`, which logits are those of the first of these, and `ends`, up to where it is computed then."""
+
+    ids: I32
+    positions: I32
+    slots: I32
+    wanted: I32
+    asked: I64
+    at: I64
+    ends: I64
+
+
+def arrange(plan: Mapping[Sequence, int]) -> Rows:
+    """Lays out the next tokens of each sequence, as many as the plan says, one sequence after another."""
+    facts = np.array([(s.computed, count, s.wanted, s.slot) for s, count in plan.items()], np.int64)
+    starts, counts, firsts, slots = facts.T
+    ends = starts + counts
+    firsts = np.maximum(firsts, starts)
+    asked = np.maximum(ends - firsts, 0)
+    rows, at = np.cumsum(counts) - counts, np.cumsum(asked) - asked
+    ids = np.concatenate([s.ids[s.computed : s.computed + count] for s, count in plan.items()])
+    positions = np.arange(ids.size) + np.repeat(starts - rows, counts)
+    wanted = np.arange(asked.sum()) + np.repeat(rows + firsts - starts - at, asked)
+    return Rows(
+        ids, positions.astype(np.int32), np.repeat(slots, counts).astype(np.int32), wanted.astype(np.int32),
+        asked, at, ends,
+    )  # fmt: skip
+
 
 Progress = Callable[[Counters], None]
 _WARM = 8  # steps, by which what all others need has been loaded
@@ -137,6 +167,13 @@ class Batch:
         text, offsets = detokenize(job.ids, self._bytes)
         scores = job.scores if job.finish != "failed" else []
         return Completion(
-            np.array(job.ids, np.int32), text, np.array(job.logprobs, np.float32), offsets, job.finish, job.reason,
-            np.array(scores, np.float32), job.request.prompt.size, max(0, job.shared),
-        )  # fmt: skip
+            np.array(job.ids, np.int32),
+            text,
+            np.array(job.logprobs, np.float32),
+            offsets,
+            job.finish,
+            job.reason,
+            scores=np.array(scores, np.float32),
+            prompt_tokens=job.request.prompt.size,
+            shared_tokens=max(0, job.shared),
+        )

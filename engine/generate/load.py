@@ -9,18 +9,17 @@ from engine import tokenizer
 from engine.compiling import CODE, DECODER, is_whole, note_whole
 from engine.cpu import threads
 from engine.errors import BadModelFile
-from engine.facts import facts
 from engine.generate.constraint.grammar import Grammars
 from engine.generate.model import LanguageModel, Messages, Wording
 from engine.generate.request import Ids, Request
 from engine.gguf import GgufFile, check_whole
-from engine.kernels.announce import announced
-from engine.kernels.matmul.linear import DECODER_LAYOUT
+from engine.kernels.matmul.decoder import LAYOUT
 from engine.models import decoders
 from engine.models.stored import Arrays, stored
+from engine.simd.compiled import announced
 from engine.tokenizer import Tokenizer
 from engine.tokenizer.chat.template import ChatTemplate, read_chat_template
-from engine.widened import WIDE, is_widened, widened
+from engine.widened import WIDE, facts, is_widened, widened
 
 _FUNCTIONS = 91
 """How many functions are compiled for a decoder: counted."""
@@ -35,7 +34,7 @@ def make_decoder(
     kept: list[bool] = []
 
     def keep(make: Callable[[], Arrays]) -> Arrays:
-        arrays, is_kept = stored(file.sha256, f"{DECODER_LAYOUT}-{CODE}{WIDE * is_widened(file)}", make)
+        arrays, is_kept = stored(file.sha256, f"{LAYOUT}-{CODE}{WIDE * is_widened(file)}", make)
         kept.append(is_kept)
         return arrays
 

@@ -8,9 +8,7 @@ import numpy as np
 
 from engine.generate.batch import Batch, Progress
 from engine.generate.constraint.spec import Makes, Spec
-from engine.generate.counters import Counters
-from engine.generate.forward import Forward
-from engine.generate.request import Completion, Ids, Request
+from engine.generate.request import Completion, Counters, Forward, Ids, Request
 from engine.generate.scheduler import Limits
 
 Messages = Sequence[Mapping[str, str]]

@@ -10,12 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 
-from engine.generate.answers.jobs import Job, Writing
-from engine.generate.cache.kv import KvCache, pages_of
-from engine.generate.cache.prefix import common
-from engine.generate.cache.sequence import NO_SLOT, Sequence
-from engine.generate.counters import Counters
-from engine.generate.forward import PAGE
+from engine.generate.jobs import Job, Writing
+from engine.generate.kv import NO_SLOT, KvCache, Sequence, pages_of
+from engine.generate.pages import common
+from engine.generate.request import PAGE, Counters
 
 _order = attrgetter("order")
 NEAR = PAGE

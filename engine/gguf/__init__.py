@@ -1,7 +1,6 @@
 """GGUF files: a strict, mapped reader and a writer with deterministic bytes."""
 
-from engine.gguf.digest import Digest
-from engine.gguf.file import GgufFile, MetadataValue, Tensor, check_whole
+from engine.gguf.file import Digest, GgufFile, MetadataValue, Tensor, check_whole
 from engine.gguf.reader import hashed, read
 from engine.gguf.types import BLOCKS, Block, GgmlType
 from engine.gguf.writer import TensorSource, write

@@ -17,8 +17,7 @@ import numpy as np
 
 from engine.errors import BadModelFile
 from engine.gguf.cursor import Cursor
-from engine.gguf.digest import Digest
-from engine.gguf.file import GgufFile, MetadataValue, Tensor
+from engine.gguf.file import Digest, GgufFile, MetadataValue, Tensor
 from engine.gguf.types import BLOCKS, DEFAULT_ALIGNMENT, MAGIC, NUMPY, VERSIONS, GgmlType, ValueType
 
 MAX_KEYS = 65_536
@@ -61,7 +60,8 @@ def _read(path: Path, mapping: mmap.mmap, digest: Digest) -> GgufFile:
     infos = _read_tensor_infos(cursor, tensor_count)
     data_offset = -(-cursor.at // alignment) * alignment
     tensors = _place(cursor, infos, alignment, data_offset)
-    return GgufFile(cursor.path, version, alignment, data_offset, metadata, value_types, tensors, mapping, digest)
+    found = (cursor.path, version, alignment, data_offset, metadata, value_types, tensors)
+    return GgufFile(*found, mapping=mapping, digest=digest)
 
 
 def _map(path: Path) -> mmap.mmap:

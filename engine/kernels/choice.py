@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cpu import threads
-from engine.kernels.compiled import entry, kernel
 from engine.kernels.functions import exp
-from engine.simd import F32, I32, I64, LANES, Float, Lanes, add, larger, largest, load_f32, mul, splat, sub, total
+from engine.simd import F32, I32, I64, LANES, Float, Lanes, larger, largest, load_f32, splat, total
+from engine.simd.compiled import entry, kernel
 
 U32 = NDArray[np.uint32]
 F64 = NDArray[np.float64]
@@ -136,10 +136,10 @@ def _weight(logits: F32, at: int, begin: int, vocab: int, masks: U32, mask: int,
     for token in range(begin, min(begin + BLOCK, vocab), LANES):
         bits = _allowed(token, vocab, masks, mask)
         if bits == _ALL:
-            lanes = add(lanes, exp(sub(load_f32(logits, at + token), splat(top))))
+            lanes = lanes + exp(load_f32(logits, at + token) - top)
         elif bits:
             _fill(logits, at + token, bits, top, room)
-            lanes = add(lanes, mul(exp(sub(load_f32(room, 0), splat(top))), load_f32(room, LANES)))
+            lanes = lanes + exp(load_f32(room, 0) - top) * load_f32(room, LANES)
     return total(lanes)
 
 
@@ -167,3 +167,22 @@ def _ln(x: float) -> float:
     for k in range(_TERMS, -1, -1):
         p = p * (t * t) + 1.0 / (2 * k + 1)
     return n * _LN2 + 2.0 * t * p
+
+
+LONGEST = 8
+
+
+@entry
+def find(source: I32, ids: I32, size: int) -> tuple[int, int]:
+    """The place in `source` after the most of the last LONGEST tokens of ids[:size], of equal ones the last, and how
+    many they are. At least one token follows there; 0 and 0 if there is no such place."""
+    best, most = 0, 0
+    for at in range(source.size - 1, 0, -1):
+        same = 0
+        while same < LONGEST and same < at and same < size and source[at - 1 - same] == ids[size - 1 - same]:
+            same += 1
+        if same > most:
+            best, most = at, same
+            if most == LONGEST:
+                break
+    return best, most

@@ -12,9 +12,9 @@ from decimal import Context, Decimal, localcontext
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.compiled import kernel
-from engine.kernels.places import place
-from engine.simd import F32, I64, LANES, Float, add, load_f32, mul, splat, store_f32, sub
+from engine.kernels.rows import place
+from engine.simd import F32, I64, LANES, Float, load_f32, store_f32
+from engine.simd.compiled import kernel
 
 F64 = NDArray[np.float64]
 MAX_CONTEXT = 131_072
@@ -85,5 +85,5 @@ def rope_row(x: F32, at: int, heads: int, half: int, angles: F32, row: int, fact
             first, second = a + i * LANES, a + (half + i) * LANES
             left, right = load_f32(x, first), load_f32(x, second)
             cosine, sine = load_f32(angles, row + i), load_f32(angles, row + half + i)
-            store_f32(x, first, mul(sub(mul(left, cosine), mul(right, sine)), splat(factor)))
-            store_f32(x, second, mul(add(mul(right, cosine), mul(left, sine)), splat(factor)))
+            store_f32(x, first, (left * cosine - right * sine) * factor)
+            store_f32(x, second, (right * cosine + left * sine) * factor)

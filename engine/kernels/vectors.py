@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from engine.kernels import rows
-from engine.kernels.compiled import entry
-from engine.simd import F32, LANES
+from engine.kernels.functions import logistic
+from engine.simd import F32, LANES, load_f32, store_f32
+from engine.simd.compiled import entry
 
 
 def similarity(a: F32, b: F32) -> F32:
@@ -49,3 +50,26 @@ def _similarity(a: F32, b: F32, width: int, out: F32) -> None:
 def _softmax(x: F32, stride: int, count: int, scale: Any) -> None:
     for at in range(0, x.size, stride):
         rows.softmax(x, at, count, scale)
+
+
+def probabilities(outputs: F32, scores: str) -> F32:
+    """float32 [n, labels] of outputs [n, labels]: each row's `softmax`, the `sigmoid` of each output, or, for `none`,
+    the outputs."""
+    if scores == "softmax":
+        return softmax(outputs, 1.0)
+    return sigmoid(outputs) if scores == "sigmoid" else outputs
+
+
+def sigmoid(x: F32) -> F32:
+    """1 / (1 + e**-x) of each value, float32."""
+    padded = np.zeros(-(-x.size // LANES) * LANES, np.float32)
+    padded[: x.size] = x.reshape(-1)
+    _sigmoid(padded)
+    out: F32 = padded[: x.size].reshape(x.shape)
+    return out
+
+
+@entry
+def _sigmoid(x: F32) -> None:
+    for i in range(0, x.size, LANES):
+        store_f32(x, i, logistic(load_f32(x, i)))

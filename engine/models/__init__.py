@@ -6,13 +6,9 @@ from types import ModuleType
 from engine.errors import UnsupportedModel
 from engine.gguf import GgufFile
 from engine.models import bert, modern_bert, nomic_bert
-from engine.models.calibration import Calibration, calibrated
-from engine.models.calibration_texts import TEXTS
-from engine.models.classifier import Classifier, read_classifier
-from engine.models.head import Head, Kind, read_head
-from engine.models.network import Network
-from engine.models.pooling import Pooling
-from engine.models.sizes import Sizes, read_sizes
+from engine.models.calibration import TEXTS, Calibration, calibrated
+from engine.models.head import Classifier, Head, Kind, Pooling, read_classifier, read_head
+from engine.models.network import Network, Sizes, read_sizes
 from engine.models.stored import Arrays, Keep, read_only
 from engine.models.weights import Smoothing
 from engine.tokenizer import Tokenizer

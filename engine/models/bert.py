@@ -3,26 +3,25 @@
 import numpy as np
 
 from engine.gguf import GgufFile
-from engine.kernels.compiled import entry
+from engine.kernels.matmul import ADD, FIRST, Rows, Target
 from engine.models.layers import (
     FFN_ROWS,
-    FIRST,
-    Rows,
     Scratch,
+    Tokens,
     Weights,
     attend_layer,
     contract,
     expand,
+    look_up,
     norm_rows,
     notice,
     start,
     stop,
 )
-from engine.models.lookup import Tokens, look_up, read_tables
-from engine.models.network import Network
-from engine.models.sizes import Sizes
+from engine.models.network import Network, Sizes
 from engine.models.stored import Arrays
-from engine.models.weights import KeepSmoothed, Smoothing, read_norm, read_qkv, read_stack
+from engine.models.weights import KeepSmoothed, Smoothing, read_norm, read_qkv, read_stack, read_tables
+from engine.simd.compiled import entry
 
 ROTARY = False
 
@@ -77,8 +76,8 @@ def encode(tokens: Tokens, weights: Weights, scratch: Scratch) -> None:
         hidden = Rows(scratch.hidden, FIRST, sizes.d_ff)
         notice(x, count, sizes.d_model, layer, scratch.seen.feed_forward)
         for t in range(0, count, FFN_ROWS):
-            rows, part = min(FFN_ROWS, count - t), Rows(x, t, sizes.d_model)
-            expand(part, hidden, rows, weights.stacks, layer, scratch.products)
-            contract(hidden, part, rows, weights.stacks, layer, scratch.products)
+            rows, to = min(FFN_ROWS, count - t), Target(x, sizes.d_model, t, FIRST, ADD)
+            expand(Rows(x, t, sizes.d_model), hidden, rows, weights.stacks, layer, scratch.products)
+            contract(hidden, to, rows, weights.stacks, layer, scratch.products)
         norm_rows(x, count, last, layer, x)
     stop()

@@ -5,39 +5,39 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.codegen import start_tiles, stop_tiles
-from engine.codegen.group_tile import GROUP, RAISED
-from engine.kernels.attention.attention import Heads, Work, attend, work_sizes
-from engine.kernels.attention.attention_float import FloatWork, attend_float, float_work_sizes
-from engine.kernels.compiled import kernel
-from engine.kernels.matmul import grouped
-from engine.kernels.matmul.arguments import Target
-from engine.kernels.matmul.grouped import Operand, multiply, multiply_gelu, quantize
-from engine.kernels.matmul.linear import ADD, ISA, PLAIN, SUMS
-from engine.kernels.matmul.linear_float import FloatLayer, linear_float
-from engine.kernels.places import place
+from engine.kernels.attention import Heads, Work, attend, new_work
+from engine.kernels.attention.floats import FloatWork, attend_float, new_float_work
+from engine.kernels.matmul import ADD, FIRST, ISA, PLAIN, Rows, Target, aligned
+from engine.kernels.matmul.encoder import BETWEEN, TOTALS, Matrix, Operand, matmul, matmul_gelu, quantize
 from engine.kernels.rope import rope
-from engine.kernels.rows import LayerNorm, gelu_rows, layer_norm, line_up
-from engine.models.lookup import Tables, Tokens
+from engine.kernels.rows import LayerNorm, gelu_rows, layer_norm, line_up, place
 from engine.models.weights import Stack
-from engine.simd import (
-    F32,
-    I8,
-    I64,
-    LANES,
-    larger,
-    load_f32,
-    magnitude,
-    store_f32,
-)
+from engine.simd import F32, I8, I32, I64, LANES, fetch, larger, load_f32, magnitude, store_f32
+from engine.simd.compiled import kernel
+from engine.tiles.amx import start_tiles, stop_tiles
+from engine.tiles.grouped import GROUP, RAISED
 
 FFN_ROWS = 128
 """Rows that pass the feed-forward layer together: their d_ff values stay in the cache."""
 QKV_ROWS = 128
 """Rows whose queries, keys and values are made together, a multiple of 16: those of short texts stay in the cache."""
-FIRST = np.int64(0)
-"""The first row or column, as numba wants it: see matmul.PLAIN."""
-_LINE = 64  # bytes of a cache line: a vector that crosses none is read at once
+
+
+class Tokens(NamedTuple):
+    """The tokens of all sequences, one after another: ids, the text of a pair that each is of, and where sequences
+    begin, [sequences + 1]."""
+
+    ids: I32
+    kinds: I32
+    starts: I64
+
+
+class Tables(NamedTuple):
+    """Vectors of tokens, positions and kinds; the latter two may be empty."""
+
+    tokens: F32
+    positions: F32
+    kinds: F32
 
 
 class Stacks(NamedTuple):
@@ -116,46 +116,22 @@ class Scratch(NamedTuple):
     seen: Seen
 
 
-class Rows(NamedTuple):
-    """Rows of x [tokens, width] from `first` on, a multiple of 16."""
-
-    x: F32
-    first: int | np.int64
-    width: int
-
-
-def aligned(count: int, dtype: Any) -> Any:
-    """Zeros that begin on a cache line."""
-    size = count * np.dtype(dtype).itemsize
-    memory = np.zeros(size + _LINE, np.uint8)
-    first = -memory.ctypes.data % _LINE
-    return memory[first : first + size].view(dtype)
-
-
 def linear_scratch(tokens: int, values: int, rows: int, d_ff: int, *, floats: bool) -> LinearScratch:
     """Scratch for so many tokens of up to so many values, and for so many rows of d_ff values; `floats`: if any matrix
     is float32."""
     tokens, rows = (-(-count // LANES) * LANES + LANES for count in (tokens, rows))
     most = max(tokens * values, rows * d_ff)
     return LinearScratch(
-        aligned(2 * most, np.int8), aligned(most // GROUP, np.float32), aligned(most if floats else 0, np.float32),
-        aligned(max(2 * SUMS, grouped.TOTALS), np.float32), aligned(2 * rows * d_ff, np.int8),
-        aligned(rows * d_ff // GROUP, np.float32), aligned(grouped.BETWEEN * GROUP, np.float32),
+        quants=aligned(2 * most, np.int8), scales=aligned(most // GROUP, np.float32),
+        lined=aligned(most if floats else 0, np.float32), totals=aligned(TOTALS, np.float32),
+        operand=aligned(2 * rows * d_ff, np.int8), operand_scales=aligned(rows * d_ff // GROUP, np.float32),
+        between=aligned(BETWEEN * GROUP, np.float32),
     )  # fmt: skip
 
 
 def attention_scratch(tokens: int, head_dim: int, width: int, *, exact: bool) -> AttentionScratch:
     """Scratch for sequences of up to so many tokens."""
-    sizes = work_sizes(tokens, head_dim)
-    names = ("queries", "keys", "values", "weights")
-    queries, keys, values, weights = (aligned(sizes[name], np.int8) for name in names)
-    scores, scales = aligned(sizes["scores"], np.int32), aligned(sizes["scales"], np.float32)
-    integers = Work(
-        queries, keys, values, weights if weights.size else scores.view(np.int8), scores, scales,
-        aligned(sizes["sums"], np.int32), aligned(sizes["rows"], np.int32),
-    )  # fmt: skip
-    floats = (*float_work_sizes(tokens, head_dim), (tokens + LANES) * 3 * width, (tokens + LANES) * width)
-    return AttentionScratch(integers, FloatWork(*(aligned(size if exact else 0, np.float32) for size in floats)))
+    return AttentionScratch(new_work(tokens, head_dim), new_float_work(tokens, head_dim, width, exact=exact))
 
 
 @kernel
@@ -169,7 +145,7 @@ def start() -> None:
 def stop() -> None:
     """Give back what `start` took; called after the last product of a compiled function."""
     if ISA == "amx":
-        stop_tiles()  # type: ignore[call-arg]
+        stop_tiles()
 
 
 @kernel
@@ -184,93 +160,69 @@ def notice(x: F32, count: int, width: int, layer: int, greatest: F32) -> None:
 
 
 @kernel
-def project(
-    source: Rows, target: Rows, count: int, stack: Stack, layer: int, mode: int, scratch: LinearScratch
-) -> None:
-    """`count` rows of the target = those of the source @ weights of the layer + bias, or are added (matmul.ADD)."""
-    _take(source, count, stack, layer, scratch)
-    _multiply(count, source.width, stack, layer, mode, target, FIRST, scratch)
+def project(source: Rows, target: Target, count: int, stack: Stack, layer: int, scratch: LinearScratch) -> None:
+    """`count` rows of the target = those of the source @ weights of the layer + bias, as its mode says."""
+    left, matrix = _left(count, source.width, stack, scratch), matrix_of(stack, layer, source.width)
+    quantize(source, matrix, left)
+    matmul(left, matrix, target, scratch.totals)
 
 
 @kernel
 def project_qkv(source: Rows, count: int, stacks: Stacks, layer: int, n: int, out: F32, scratch: LinearScratch) -> None:
     """`count` rows of out [tokens, 3 * n]: queries, keys and values of those of the source, n of each."""
-    target = Rows(out, source.first, 3 * n)
-    _take(source, count, stacks.qk, layer, scratch)
-    _multiply(count, source.width, stacks.qk, layer, PLAIN, target, FIRST, scratch)
+    project(source, Target(out, 3 * n, source.first, FIRST, PLAIN), count, stacks.qk, layer, scratch)
+    left, matrix = _left(count, source.width, stacks.v, scratch), matrix_of(stacks.v, layer, source.width)
     if stacks.v.digits != stacks.qk.digits:
-        _take(source, count, stacks.v, layer, scratch)
-    _multiply(count, source.width, stacks.v, layer, PLAIN, target, 2 * n, scratch)
+        quantize(source, matrix, left)
+    matmul(left, matrix, Target(out, 3 * n, source.first, 2 * n, PLAIN), scratch.totals)
 
 
 @kernel
 def expand(source: Rows, hidden: Rows, count: int, stacks: Stacks, layer: int, scratch: LinearScratch) -> None:
     """GELU(`count` rows @ up + bias), for `contract`: as an operand in `scratch`, or, where one of both matrices is
     float32, as hidden[count, d_ff]."""
-    up = stacks.up
-    if up.floats.size or stacks.down.floats.size:
-        project(source, hidden, count, up, layer, PLAIN, scratch)
+    up, down = stacks.up, stacks.down
+    if up.floats.size or down.floats.size:
+        project(source, Target(hidden.x, hidden.width, hidden.first, FIRST, PLAIN), count, up, layer, scratch)
         gelu_rows(hidden.x, count, hidden.width)
     else:
-        _take(source, count, up, layer, scratch)
-        left, out = _left(count, source.width, up, scratch), _inner(count, hidden.width, stacks, scratch)
-        factors = stacks.down.inverses[layer * hidden.width :]
-        multiply_gelu(left, _matrix(up, layer), out, scratch.between, factors, scratch.totals)
+        left, matrix = _left(count, source.width, up, scratch), matrix_of(up, layer, source.width)
+        quantize(source, matrix, left)
+        factors, out = matrix_of(down, layer, hidden.width).factors, _inner(count, hidden.width, stacks, scratch)
+        matmul_gelu(left, matrix, out, factors, scratch.between, scratch.totals)
 
 
 @kernel
-def contract(hidden: Rows, target: Rows, count: int, stacks: Stacks, layer: int, scratch: LinearScratch) -> None:
+def contract(hidden: Rows, target: Target, count: int, stacks: Stacks, layer: int, scratch: LinearScratch) -> None:
     """`count` rows of the target += what `expand` made @ down + bias."""
     down = stacks.down
     if stacks.up.floats.size or down.floats.size:
-        project(hidden, target, count, down, layer, ADD, scratch)
+        project(hidden, target, count, down, layer, scratch)
     else:
-        left, to = _inner(count, hidden.width, stacks, scratch), Target(target.x, target.width, FIRST, ADD)
+        left = _inner(count, hidden.width, stacks, scratch)
         bias = down.raised if left.kind == RAISED else down.bias
-        matrix = grouped.Layer(down.weights, down.scales, bias, layer, down.n)
-        multiply(left, matrix, to, target.first, scratch.totals)
+        matrix = Matrix(down.weights, down.scales, down.floats, bias, down.inverses, layer, down.n)
+        matmul(left, matrix, target, scratch.totals)
 
 
 @kernel
-def _matrix(stack: Stack, layer: int) -> grouped.Layer:
-    """The matrix of a layer, of integers."""
-    return grouped.Layer(stack.weights, stack.scales, stack.bias, layer, stack.n)
+def matrix_of(stack: Stack, layer: int, k: int) -> Matrix:
+    """The matrix of a layer, of k columns."""
+    factors = stack.inverses[layer * k :]
+    return Matrix(stack.weights, stack.scales, stack.floats, stack.bias, factors, layer, stack.n)
 
 
 @kernel
 def _left(count: int, k: int, stack: Stack, scratch: LinearScratch) -> Operand:
-    """The rows that were taken for this kind of matrices."""
-    return Operand(scratch.quants, scratch.scales, count, k, stack.digits)
+    """Rows for a kind of matrices."""
+    return Operand(scratch.quants, scratch.scales, scratch.lined, count, k, stack.digits)
 
 
 @kernel
 def _inner(count: int, k: int, stacks: Stacks, scratch: LinearScratch) -> Operand:
     """The rows between both matrices of the feed-forward part: raised where they have one digit."""
     kind = np.int64(RAISED) if stacks.down.digits == 1 else stacks.down.digits
-    return Operand(scratch.operand, scratch.operand_scales, count, k, kind)
-
-
-@kernel
-def _take(source: Rows, count: int, stack: Stack, layer: int, scratch: LinearScratch) -> None:
-    """`count` rows as the left operand of the matrix of a layer."""
-    if stack.floats.size:
-        line_up(source.x, source.first, count, source.width, scratch.lined)
-    else:
-        left, factors = _left(count, source.width, stack, scratch), stack.inverses[layer * source.width :]
-        quantize(source.x, source.first, factors, left)
-
-
-@kernel
-def _multiply(
-    count: int, k: int, stack: Stack, layer: int, mode: int, target: Rows, column: int, scratch: LinearScratch
-) -> None:
-    """`count` rows of the target, the columns from `column` on = what was taken @ weights + bias."""
-    to = Target(target.x, target.width, column, mode)
-    if stack.floats.size:
-        matrix = FloatLayer(stack.floats, stack.bias, layer, stack.n)
-        linear_float(scratch.lined, count, k, matrix, to, target.first, scratch.totals)
-    else:
-        multiply(_left(count, k, stack, scratch), _matrix(stack, layer), to, target.first, scratch.totals)
+    return Operand(scratch.operand, scratch.operand_scales, scratch.lined, count, k, kind)
 
 
 @kernel
@@ -295,7 +247,7 @@ def attend_layer(tokens: Tokens, source: F32, weights: Weights, layer: int, scra
     sizes, heads, qkv, count = weights.sizes, weights.heads, scratch.qkv, tokens.ids.size
     notice(source, count, sizes.d_model, layer, scratch.seen.attention)
     n, window = sizes.queries, weights.windows[layer]
-    here, last = Heads(heads.number, heads.head_dim, n, heads.scale, window), 0
+    here, last = Heads(heads.number, heads.head_dim, n, window, heads.first, heads.scale, heads.cap), 0
     for t in range(0, count, QKV_ROWS):
         rows, first = min(QKV_ROWS, count - t), last
         project_qkv(Rows(source, t, sizes.d_model), rows, weights.stacks, layer, n, qkv, scratch.products)
@@ -307,24 +259,24 @@ def attend_layer(tokens: Tokens, source: F32, weights: Weights, layer: int, scra
             rope(qkv, starts, 3 * n, FIRST, heads.number, half, angles)
             rope(qkv, starts, 3 * n, n, heads.number, half, angles)
         attend_all(qkv, starts, here, weights.exact, scratch.attention, scratch.mixed)
-    mixed, x = Rows(scratch.mixed, FIRST, n), Rows(scratch.x, FIRST, sizes.d_model)
-    project(mixed, x, count, weights.stacks.out, layer, ADD, scratch.products)
+    mixed, x = Rows(scratch.mixed, FIRST, n), Target(scratch.x, sizes.d_model, FIRST, FIRST, ADD)
+    project(mixed, x, count, weights.stacks.out, layer, scratch.products)
 
 
 def gated_layer(glu: Callable[..., None]) -> Any:
-    """A kernel feed_forward(source, count, weights, layer, scratch): x += down @ glu(up @ source), as kernels/glu.py;
+    """A kernel feed_forward(source, count, weights, layer, scratch): x += down @ glu(up @ source), as kernels/rows.py;
     `glu` has a last argument more, whether the model is exact."""
 
     @kernel
     def feed_forward(source: F32, count: int, weights: Weights, layer: int, scratch: Scratch) -> None:
         d_model, d_ff, stacks = weights.sizes.d_model, weights.sizes.d_ff, weights.stacks
-        halves, hidden = Rows(scratch.halves, FIRST, 2 * d_ff), Rows(scratch.hidden, FIRST, d_ff)
+        halves = Target(scratch.halves, 2 * d_ff, FIRST, FIRST, PLAIN)
         notice(source, count, d_model, layer, scratch.seen.feed_forward)
         for t in range(0, count, FFN_ROWS):
-            rows = min(FFN_ROWS, count - t)
-            project(Rows(source, t, d_model), halves, rows, stacks.up, layer, PLAIN, scratch.products)
+            rows, x = min(FFN_ROWS, count - t), Target(scratch.x, d_model, t, FIRST, ADD)
+            project(Rows(source, t, d_model), halves, rows, stacks.up, layer, scratch.products)
             glu(scratch.halves, rows, d_ff, scratch.hidden, weights.exact)
-            project(hidden, Rows(scratch.x, t, d_model), rows, stacks.down, layer, ADD, scratch.products)
+            project(Rows(scratch.hidden, FIRST, d_ff), x, rows, stacks.down, layer, scratch.products)
 
     return feed_forward
 
@@ -336,3 +288,34 @@ def norm_rows(x: F32, count: int, norm: LayerNorm, layer: int, out: F32) -> None
     width = norm.inside.size
     for t in range(0, count, 4):
         layer_norm(x, out, place(t, 0, width), norm, layer * width)
+
+
+_AHEAD = 4  # tokens whose rows are fetched before they are read: the table is in no cache, and its order is random
+
+
+@kernel
+def look_up(text: Tokens, tables: Tables, width: int, x: F32) -> None:
+    """x[tokens, width] = the row of the token + (the row of its position + the row of its kind), as far as there are
+    such tables."""
+    tokens, positions, of_kinds = tables
+    ids, kinds, starts = text
+    for s in range(starts.size - 1):
+        for t in range(starts[s], starts[s + 1]):
+            if t + _AHEAD < ids.size:
+                _fetch_row(tokens, ids[t + _AHEAD] * width, width)
+            token, position, kind = ids[t] * width, (t - starts[s]) * width, kinds[t] * width
+            for i in range(0, width, LANES):
+                v = load_f32(tokens, token + i)
+                if positions.size:
+                    v = v + (load_f32(positions, position + i) + load_f32(of_kinds, kind + i))
+                elif of_kinds.size:
+                    v = v + load_f32(of_kinds, kind + i)
+                store_f32(x, place(t, i, width), v)
+
+
+@kernel
+def _fetch_row(table: F32, at: int, width: int) -> None:
+    """Ask for the row that begins at table[at]: nothing changes."""
+    address = np.int64(table.ctypes.data) + 4 * at
+    for i in range(0, width, LANES):
+        fetch(address + 4 * i)

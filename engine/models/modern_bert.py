@@ -7,15 +7,13 @@ import numpy as np
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.gguf import GgufFile
 from engine.kernels import rope
-from engine.kernels.compiled import entry, kernel
-from engine.kernels.glu import geglu, geglu_near
-from engine.models.layers import Scratch, Weights, attend_layer, gated_layer, norm_rows, start, stop
-from engine.models.lookup import Tokens, look_up, read_tables
-from engine.models.network import Network
-from engine.models.sizes import Sizes, read_base
+from engine.kernels.rows import geglu, geglu_near
+from engine.models.layers import Scratch, Tokens, Weights, attend_layer, gated_layer, look_up, norm_rows, start, stop
+from engine.models.network import Network, Sizes, read_base
 from engine.models.stored import Arrays
-from engine.models.weights import KeepSmoothed, Several, Smoothing, read_norm, read_qkv, read_stack
+from engine.models.weights import KeepSmoothed, Several, Smoothing, read_norm, read_qkv, read_stack, read_tables
 from engine.simd import F32, I64
+from engine.simd.compiled import entry, kernel
 
 ROTARY = True
 _KEY = "modern-bert.attention.sliding_window"

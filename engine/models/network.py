@@ -6,15 +6,86 @@ from typing import ClassVar
 
 import numpy as np
 
-from engine.kernels.attention.attention import Heads
+from engine.errors import BadModelFile, UnsupportedModel
+from engine.gguf import GgufFile
+from engine.kernels.attention import Heads
+from engine.kernels.matmul import aligned
+from engine.kernels.rope import MAX_CONTEXT
 from engine.kernels.rows import LayerNorm
-from engine.models.layers import FFN_ROWS, Scratch, Seen, Stacks, Weights, aligned, attention_scratch, linear_scratch
+from engine.models.layers import (
+    FFN_ROWS,
+    Scratch,
+    Seen,
+    Stacks,
+    Tables,
+    Tokens,
+    Weights,
+    attention_scratch,
+    linear_scratch,
+)
 from engine.models.layers import Sizes as KernelSizes
-from engine.models.lookup import Tables, Tokens
-from engine.models.sizes import Sizes
 from engine.models.stored import Arrays
-from engine.models.weights import STACKS, Stack
-from engine.simd import F32, I32, I64
+from engine.models.weights import STACKS, Axis, Stack
+from engine.simd import F32, I32, I64, Float
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of an encoder; an `Axis` is padded."""
+
+    d_model: Axis
+    d_ff: Axis
+    queries: Axis  # of all heads' queries; its parts are heads, or halves of heads with rotary positions
+    heads: int
+    layers: int
+    context: int
+    epsilon: np.float32
+
+    @property
+    def head_dim(self) -> int:
+        """The values of a head, without padding."""
+        return self.d_model.size // self.heads
+
+    @property
+    def head_places(self) -> int:
+        """The places of a head, a multiple of 16."""
+        return self.queries.part * self.queries.parts // self.heads
+
+    @property
+    def scale(self) -> Float:
+        """The factor of scores, 1 / sqrt(head_dim)."""
+        return np.float32(1) / np.sqrt(np.float32(self.head_dim))
+
+
+def read_sizes(file: GgufFile, name: str, *, rotary: bool) -> Sizes:
+    """The sizes of an encoder of the architecture `name`. Raises BadModelFile and UnsupportedModel."""
+
+    def number(key: str) -> int:
+        return file.require(f"{name}.{key}", int)
+
+    d_model, d_ff, layers = number("embedding_length"), number("feed_forward_length"), number("block_count")
+    heads, context = number("attention.head_count"), number("context_length")
+    epsilon = np.float32(file.require(f"{name}.attention.layer_norm_epsilon", float))
+    if not 0 < epsilon < 1:
+        raise BadModelFile(f"{file.path}: found the layer norm epsilon {epsilon}, expected one between 0 and 1")
+    parts = 2 * heads if rotary else heads
+    if min(d_model, d_ff, layers, heads, context) < 1 or d_model % parts or layers > len(file.tensors):
+        found = f"{layers} blocks of width {d_model} and inner width {d_ff} with {heads} heads, context {context}"
+        halves = "the halves of heads" if rotary else "the heads"
+        raise BadModelFile(f"{file.path}: found {found}, expected positive numbers and a width that {halves} divide")
+    if rotary and context > MAX_CONTEXT:
+        raise UnsupportedModel(f"{file.path}: {name}.context_length: found {context}, expected at most {MAX_CONTEXT}")
+    if file.metadata.get(f"{name}.attention.causal", False) is not False:
+        raise UnsupportedModel(f"{file.path}: {name}.attention.causal is set; this engine computes encoders")
+    return Sizes(Axis(d_model), Axis(d_ff), Axis(d_model, parts), heads, layers, context, epsilon)
+
+
+def read_base(file: GgufFile, key: str) -> float:
+    """A base of rotary positions. Raises BadModelFile."""
+    base = file.require(key, float)
+    if not 1 <= base < np.inf:
+        raise BadModelFile(f"{file.path}: {key}: found {base}, expected a number from 1 on")
+    return base
 
 
 @dataclass(frozen=True)
@@ -33,7 +104,7 @@ class Network:
         raise NotImplementedError
 
     def states(self, ids: I32, kinds: I32, starts: I64, scratch: Scratch) -> F32:
-        """The last layer, float32 [tokens, padded d_model] in tiles (kernels/places.py), a part of the scratch.
+        """The last layer, float32 [tokens, padded d_model] in tiles (kernels/rows.py), a part of the scratch.
 
         ids and kinds int32 of all sequences, one after another; sequence i is ids[starts[i]:starts[i + 1]], int64.
         """
@@ -63,7 +134,7 @@ class Network:
         near = arrays.get("near angles", arrays["angles"])
         return Weights(
             sizes=KernelSizes(sizes.layers, sizes.d_model.padded, queries, sizes.d_ff.padded),
-            heads=Heads(sizes.heads, sizes.head_places, queries, sizes.scale, 0),
+            heads=Heads(sizes.heads, sizes.head_places, queries, 0, 0, sizes.scale, np.float32(0)),
             tables=Tables(arrays["tokens"], arrays["positions"], arrays["kinds"]),
             norms=tuple(layer_norm(arrays, name, sizes) for name in self.NORMS),
             stacks=Stacks(*(Stack.of(arrays, name, sizes.layers) for name in STACKS)), windows=self.windows,

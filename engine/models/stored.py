@@ -3,7 +3,7 @@
     "CLOISTER" | u64 length of digest and header | digest | header, JSON | arrays
 
 The header has the key and names each array, its type, its count and its place, a multiple of 256 bytes. The digest is
-sha256 of the header and of the checksums (kernels/checksum.py) of each 8 MiB of the arrays: all bytes are looked at in
+sha256 of the header and of the checksums (`checksum`) of each 8 MiB of the arrays: all bytes are looked at in
 each process before any is used, at the speed of memory. It finds damage; who may write into the folder could write
 another digest as well. A file that is not what it says is made anew. Where none can be kept the arrays live in memory,
 and `stored` says so. Lengths and order of the arrays are not checked against the network: the key has a digest of the
@@ -26,7 +26,34 @@ from numpy.typing import NDArray
 
 from engine.compiling import weights_folder
 from engine.cpu import threads
-from engine.kernels.checksum import LINE, checksum
+from engine.simd import I32, LANES, load_i32, splat_i32, store_i32
+from engine.simd.compiled import entry
+
+# Not against who wants to deceive, who could write the checksum as well. 64 lanes, each an int32: lane l begins with 1
+# and becomes `lane * FACTOR + word` with the words l, l + 64, l + 128 … in order, modulo 2^32. FACTOR is odd, so one
+# wrong word is always seen; a wrong sector of a disk, or two that changed places, falls into all lanes.
+
+
+FACTOR = 0x2C1B3C6D
+LINE = 4 * LANES
+"""Words that go into the lanes at once."""
+
+
+@entry
+def checksum(words: I32, start: int, end: int, out: I32) -> None:
+    """The lanes of words[start:end], a multiple of LINE, in out[:LINE]."""
+    factor, first = splat_i32(np.int32(FACTOR)), splat_i32(np.int32(1))
+    a, b, c, d = first, first, first, first
+    for at in range(start, end, LINE):
+        a = a * factor + load_i32(words, at)
+        b = b * factor + load_i32(words, at + LANES)
+        c = c * factor + load_i32(words, at + 2 * LANES)
+        d = d * factor + load_i32(words, at + 3 * LANES)
+    store_i32(out, 0, a)
+    store_i32(out, LANES, b)
+    store_i32(out, 2 * LANES, c)
+    store_i32(out, 3 * LANES, d)
+
 
 Arrays = dict[str, NDArray[Any]]
 Keep = Callable[[Callable[[], Arrays]], Arrays]

@@ -10,17 +10,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.codegen import CHUNK
 from engine.errors import BadModelFile
 from engine.gguf import GgmlType, GgufFile, Tensor
-from engine.kernels.matmul.packing import for_raised, pack, pack_float, to_integers
+from engine.kernels.matmul.encoder import for_raised, pack, to_integers
+from engine.kernels.matmul.floats import pack_floats
 from engine.models.stored import Arrays
 from engine.quant import TYPES, is_finite, to_float32
 from engine.simd import F32, I8, I64, LANES
+from engine.tiles.operands import CHUNK
 
 STACKS = ("qk", "v", "out", "up", "down")
 """The stacks of matrices of an encoder: what makes queries and keys, values, the output of attention, and both sides of
 the feed-forward part."""
+_KINDS = 2  # texts of a pair: there are no more
 Smoothing = dict[str, F32]
 """The greatest magnitudes of what goes into stacks that are smoothed (`calibration.py`), float32 [layers, columns]."""
 KeepSmoothed = Callable[[Callable[[Smoothing], Arrays]], Arrays]
@@ -73,7 +75,7 @@ class Several:
 
 class Stack(NamedTuple):
     """A matrix of every layer, layer after layer, flat: packed integers and their scales, or float32; and biases. Those
-    of raised rows (`packing.for_raised`) stand beside those of "down" where the matrix is of integers."""
+    of raised rows (`encoder.for_raised`) stand beside those of "down" where the matrix is of integers."""
 
     weights: I8
     floats: F32
@@ -166,7 +168,7 @@ def _read_stacks(
         for name, part in names.items():
             weights, floats, scales, raised = np.zeros(0, np.int8), *(np.zeros(0, np.float32) for _ in range(3))
             if exact:
-                floats = pack_float(matrix[part])
+                floats = pack_floats(matrix[part])
             else:
                 integers = to_integers(matrix[part])
                 weights, scales = pack(*integers)
@@ -192,10 +194,10 @@ def _factors(greatest: F32, matrix: F32) -> F32:
 
 
 def read_floats(file: GgufFile, name: str, rows: Axis, columns: Axis, *, biased: bool = True) -> Arrays:
-    """One matrix for `linear_float`, whatever its type in the file, and its bias, zeros if it may have none."""
+    """One matrix for `matmul_floats`, whatever its type in the file, and its bias, zeros if it may have none."""
     tensor = expect(file, f"{name}.weight", (rows.size, columns.size))
     return {
-        f"{name}.floats": pack_float(_read_matrix(file, tensor, rows, columns)),
+        f"{name}.floats": pack_floats(_read_matrix(file, tensor, rows, columns)),
         f"{name}.bias": read_vectors(file, [f"{name}.bias"], rows, needed=biased),
     }
 
@@ -219,3 +221,19 @@ def _finite(file: GgufFile, name: str, values: F32) -> F32:
     if not np.isfinite(values).all():
         raise BadModelFile(f"{file.path}: {name} holds values that are not finite")
     return values
+
+
+def read_tables(file: GgufFile, axis: Axis, *, positions: int, kinds: bool) -> Arrays:
+    """Tables for `layers.look_up`: of all tokens, of so many positions (none: 0), and of kinds if the architecture has
+    them; besides `inside`, 1 where a vector has values and 0 in its padding."""
+    vocabulary = len(file.require("tokenizer.ggml.tokens", list))
+    nothing = np.zeros(0, np.float32)
+    tokens = read_rows(file, "token_embd.weight", vocabulary, axis)
+    of_positions = read_rows(file, "position_embd.weight", positions, axis) if positions else nothing
+    of_kinds = nothing
+    if kinds:
+        count = expect(file, "token_types.weight", (None, axis.size)).shape[0]
+        of_kinds = read_rows(file, "token_types.weight", count, axis)[: _KINDS * axis.padded]
+    inside = np.zeros(axis.padded, np.float32)
+    inside[axis.at] = 1
+    return {"inside": inside, "tokens": tokens, "positions": of_positions, "kinds": of_kinds}

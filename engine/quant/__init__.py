@@ -1,30 +1,32 @@
-"""The quantization types that the engine can compute; a new one is a file here and a line in TYPES."""
+"""The quantization types that the engine can compute; a new one satisfies `QuantType`, and is a line in TYPES."""
 
 import numpy as np
 
 from engine.errors import UnsupportedModel
 from engine.gguf import GgmlType, Tensor
-from engine.quant import bf16, f16, f32, iq4_nl, iq4_xs, q2_k, q3_k, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0
-from engine.quant.base import Bytes, Floats, QuantType
+from engine.quant import q8_0
+from engine.quant.floats import BF16, F16, F32
+from engine.quant.layout import Bytes, Floats, QuantType
+from engine.quant.packed import IQ4_NL, IQ4_XS, Q2_K, Q3_K, Q4_0, Q4_1, Q4_K, Q5_0, Q5_1, Q5_K, Q6_K
 
 __all__ = ["TYPES", "QuantType", "is_finite", "to_float32"]
 
 TYPES: dict[GgmlType, QuantType] = {
-    GgmlType.F32: f32,
-    GgmlType.F16: f16,
-    GgmlType.BF16: bf16,
-    GgmlType.Q4_0: q4_0,
-    GgmlType.Q4_1: q4_1,
-    GgmlType.Q5_0: q5_0,
-    GgmlType.Q5_1: q5_1,
+    GgmlType.F32: F32,
+    GgmlType.F16: F16,
+    GgmlType.BF16: BF16,
+    GgmlType.Q4_0: Q4_0,
+    GgmlType.Q4_1: Q4_1,
+    GgmlType.Q5_0: Q5_0,
+    GgmlType.Q5_1: Q5_1,
     GgmlType.Q8_0: q8_0,
-    GgmlType.Q2_K: q2_k,
-    GgmlType.Q3_K: q3_k,
-    GgmlType.Q4_K: q4_k,
-    GgmlType.Q5_K: q5_k,
-    GgmlType.Q6_K: q6_k,
-    GgmlType.IQ4_NL: iq4_nl,
-    GgmlType.IQ4_XS: iq4_xs,
+    GgmlType.Q2_K: Q2_K,
+    GgmlType.Q3_K: Q3_K,
+    GgmlType.Q4_K: Q4_K,
+    GgmlType.Q5_K: Q5_K,
+    GgmlType.Q6_K: Q6_K,
+    GgmlType.IQ4_NL: IQ4_NL,
+    GgmlType.IQ4_XS: IQ4_XS,
 }
 _BLOCKS = 1 << 16  # looked at together
 

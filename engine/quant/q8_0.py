@@ -8,8 +8,7 @@ Source: ggml `block_q8_0` and `quantize_row_q8_0_ref`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats, Quants
-from engine.quant.blocks.layout import from_blocks, layout, to_blocks, to_values
+from engine.quant.layout import Bytes, Floats, Quants, from_blocks, layout, to_blocks, to_values
 
 BLOCK_VALUES = 32
 BLOCK_BYTES = 34

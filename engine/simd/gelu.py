@@ -1,13 +1,14 @@
-"""GELU on 16 lanes as one operation, so that it can stand between the products of tiles."""
+"""GELU on 16 lanes as one operation, so that it can stand between the products of tiles; and its table."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
-from engine.simd.arithmetic import emit_fma, fma
-from engine.simd.table import emit_value_of
-from engine.simd.vector import LANES, all_i32, f32x16, i32x16, operation
+from engine.cpu import compiled_isa
+from engine.simd.arithmetic import emit_fma, emit_magnitude_bits, fma
+from engine.simd.vector import F32X16, I32X16, LANES, all_f32, all_i32, chosen, emit_call, f32x16, operation
 
 f = np.float32
 END = f(3.859375)
@@ -42,31 +43,68 @@ RAISE = f(0.171875)
 """GELU plus this is above zero: the least value of GELU is -0.16998, and `gelu_near` errs by at most 2.2e-4."""
 
 
+def emit_value_of(b: Any, table: Sequence[float], index: Any) -> Any:
+    """table[index % 16] of each lane, as LLVM code; `index` is int32 [16]."""
+    match compiled_isa():
+        case "amx" | "avx512_vnni":
+            return emit_call(b, _constant(table), index, name="x86.avx512.permvar.sf.512", result=F32X16)
+        case "avx2":
+            return _of_halves(b, table, index)
+        case _:
+            return _one_by_one(b, table, index)
+
+
+def _of_halves(b: Any, table: Sequence[float], index: Any) -> Any:
+    """AVX2 takes from eight values for eight lanes."""
+    half, found = LANES // 2, []
+    for first in (0, half):
+        lanes = chosen(b, index, index, [*range(first, first + half)])
+        low, high = (
+            emit_call(b, _constant(part), lanes, name="x86.avx2.permps", result=ir.VectorType(ir.FloatType(), half))
+            for part in (table[:half], table[half:])
+        )
+        is_high = b.icmp_signed(
+            "!=", b.and_(lanes, ir.Constant(lanes.type, [half] * half)), ir.Constant(lanes.type, None)
+        )
+        found.append(b.select(is_high, high, low))
+    return chosen(b, found[0], found[1], [*range(LANES)])
+
+
+def _one_by_one(b: Any, table: Sequence[float], index: Any) -> Any:
+    index, values = b.and_(index, all_i32(LANES - 1)), ir.Constant(F32X16, ir.Undefined)
+    for lane in range(LANES):
+        place = ir.Constant(ir.IntType(32), lane)
+        value = b.extract_element(_constant(table), b.extract_element(index, place))
+        values = b.insert_element(values, value, place)
+    return values
+
+
+def _constant(table: Sequence[float]) -> Any:
+    return ir.Constant(ir.VectorType(ir.FloatType(), len(table)), [float(value) for value in table])
+
+
 def emit_gelu(b: Any, y: Any) -> Any:
     """GELU of a vector, as LLVM code."""
-    end = _all_lanes(END)
-    size = b.bitcast(b.and_(b.bitcast(y, i32x16.llvm), all_i32(0x7FFFFFFF)), f32x16.llvm)
-    t = b.select(b.fcmp_ordered("<", end, size), end, size)
-    part = b.bitcast(b.fadd(t, _all_lanes(ROUND)), i32x16.llvm)
+    size = b.bitcast(emit_magnitude_bits(b, y), F32X16)
+    t = b.select(b.fcmp_ordered("<", all_f32(END), size), all_f32(END), size)
+    part = b.bitcast(b.fadd(t, all_f32(ROUND)), I32X16)
     c0, c1, c2 = (emit_value_of(b, table.tolist(), part) for table in TABLE)
     below = emit_fma(b, emit_fma(b, c2, t, c1), t, c0)
-    return emit_fma(b, b.fadd(y, size), _all_lanes(0.5), below)  # of an infinity below zero it is NaN
+    return emit_fma(b, b.fadd(y, size), all_f32(0.5), below)  # of an infinity below zero it is NaN
 
 
 def emit_gelu_raised(b: Any, y: Any) -> Any:
     """GELU of a vector plus RAISE, as LLVM code."""
-    return b.fadd(emit_gelu(b, y), _all_lanes(RAISE))
+    return b.fadd(emit_gelu(b, y), all_f32(RAISE))
 
 
-def _all_lanes(value: Any) -> Any:
-    return ir.Constant(f32x16.llvm, [float(value)] * LANES)
-
-
-@operation(f32x16, f32x16)(emit_gelu)
-def gelu_near(y: Any) -> Any:
-    """GELU within 2.2e-4, for values that are rounded to integers anyway; not finite where y is not."""
+def _gelu_near(y: Any) -> Any:
     size = np.abs(y)
     t = np.where(size > END, END, size)
     part = (t + ROUND).view(np.int32) % LANES
     c0, c1, c2 = (table[part] for table in TABLE)
     return fma(y + size, f(0.5), fma(fma(c2, t, c1), t, c0))
+
+
+gelu_near = operation(f32x16(f32x16), emit_gelu, _gelu_near)
+"""GELU within 2.2e-4, for values that are rounded to integers anyway; not finite where y is not."""

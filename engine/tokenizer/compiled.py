@@ -6,8 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from engine.kernels.text.merging import NONE, Pairs
-from engine.kernels.text.pairs import Ids, Pieces, Rules, encode, find_pairs, insert_pairs, insert_pieces
+from engine.kernels.text.pairs import NONE, Ids, Pairs, Pieces, Rules, encode, find_pairs, insert_pairs, insert_pieces
 from engine.kernels.text.splits import HEAD, KEPT, LETTER, NUMBER, PUNCTUATION, SPACE, TAIL
 from engine.simd import I8, I32
 from engine.tokenizer.unicode import classes as unicode

@@ -9,7 +9,7 @@ import pytest
 import engine
 from engine import gguf
 from engine.gguf import TensorSource
-from engine.models import calibration_texts
+from engine.models import calibration
 from tests.models import WORDS, write_bert_folder
 from tests.reference.whole_numbers import WholeNumbers
 from tests.thorough import part
@@ -56,7 +56,7 @@ def test_matrices_of_which_some_are_float32(tmp_path: Path, floats: tuple[str, .
 
 def check(path: Path) -> None:
     model = engine.load(path)
-    definition = WholeNumbers(path, model._tokenizer.encode_many(calibration_texts.TEXTS))
+    definition = WholeNumbers(path, model._tokenizer.encode_many(calibration.TEXTS))
     digits = {kind: int(model._network.arrays[f"{kind}.digits"][0]) for kind in definition.digits}
     assert digits == definition.digits
     texts = TEXTS + [LONG] * (model.context > 652)

@@ -7,8 +7,8 @@ import pytest
 
 import engine
 from engine import bench
-from engine.kernels.matmul.grouped import LAYOUT
-from engine.kernels.matmul.linear import ISA
+from engine.kernels.matmul import ISA
+from engine.kernels.matmul.encoder import LAYOUT
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import engine
-from engine.compiling import FOLDER, code_digest
+from engine.compiling import FOLDER, ROOMS, code_digest, kernel_digest, stamp
 from tests.thorough import ALL
 
 PROGRAM = """
@@ -66,8 +66,8 @@ def test_another_installation_of_the_same_code_compiles_nothing(tiny_model: Path
 
 
 SOME_KERNELS = """
-from engine.kernels.announce import announced
-from engine.kernels.compiled import entry, kernel
+from engine.simd.compiled import announced
+from engine.simd.compiled import entry, kernel
 
 @kernel
 def half(x):
@@ -146,6 +146,29 @@ def test_a_change_in_any_file_is_other_code(tmp_path: Path) -> None:
     assert len(set(digests)) == len(digests)
     (tmp_path / "README.md").write_text("more")
     assert code_digest(tmp_path) == digests[-1]
+
+
+def test_a_comment_recompiles_nothing_outside_of_what_kernels_are_made_of(tmp_path: Path) -> None:
+    shutil.copytree(Path(engine.__file__).parent, tmp_path / "engine", ignore=shutil.ignore_patterns("__pycache__"))
+    root = tmp_path / "engine"
+    before = kernel_digest(root)
+    for path in (root / "convert" / "base.py", root / "generate" / "load.py", root / "engine.py"):
+        path.write_text(path.read_text() + "# more\n")
+        assert kernel_digest(root) == before, path
+    digests = {before}
+    for room in ROOMS:
+        path = next((root / room).rglob("*.py"))
+        path.write_text(path.read_text() + "# more\n")
+        digests.add(kernel_digest(root))
+    assert len(digests) == 1 + len(ROOMS)
+
+
+def test_a_kernel_outside_of_those_folders_is_of_the_code_beside_it() -> None:
+    package = Path(engine.__file__).parent
+    inside, outside = package / "kernels" / "rows.py", package / "quant" / "search" / "scale.py"
+    assert (stamp(inside), stamp(package / "models" / "bert.py")) == (FOLDER.name, FOLDER.name)
+    assert stamp(outside) == stamp(outside.with_name("offset.py")) != stamp(package / "heads.py")
+    assert stamp(outside).startswith(FOLDER.name)
 
 
 def test_numba_imported_before_engine_is_an_error() -> None:

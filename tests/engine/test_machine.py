@@ -7,7 +7,7 @@ import pytest
 import engine
 from engine.compiling import FOLDER
 from engine.cpu import ISAS
-from engine.memory import free_bytes, limit_bytes
+from engine.machine import free_bytes, limit_bytes
 
 GIB = 1 << 30
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.kernels.compiled import kernel
-from engine.memory import free_bytes, give_back, unchanged
+from engine.machine import free_bytes, give_back, unchanged
+from engine.simd.compiled import kernel
 from tests.engine.kernels.called import called
 
 MEMINFO = "MemTotal:       16 kB\nMemFree:        4000000 kB\nMemAvailable:    8000000 kB\n"

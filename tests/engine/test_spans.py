@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.spans import LONGEST, best_span
+from engine.models.head import LONGEST, best_span
 
 RANDOM = np.random.default_rng(6)
 

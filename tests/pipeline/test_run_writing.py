@@ -168,7 +168,7 @@ def test_answers_that_are_not_over_are_failures_that_come_out_again(plan: RunPla
 def test_a_replay_without_memory_for_a_context_is_no_verdict(plan: RunPlan, monkeypatch: pytest.MonkeyPatch) -> None:
     drop_all(plan, {"1.txt": LETTERS["1.txt"]})
     go(plan)
-    monkeypatch.setattr("engine.generate.cache.pages.free_bytes", lambda: 1 << 20)
+    monkeypatch.setattr("engine.generate.pages.free_bytes", lambda: 1 << 20)
     (row,) = pipeline.replay(plan.site, Choice()).rows
     assert (row.verdict.value, row.differs) == ("incomparable", ("model",))
     assert "raise model.cache_mib" in row.reason

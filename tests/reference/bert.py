@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.convert import safetensors
-from engine.convert.folder import SourceFolder
+from engine.convert.folder import SourceFolder, read_safetensors
 
 Array = NDArray[np.floating]
 
@@ -32,7 +31,7 @@ class Reference:
 
     def __init__(self, folder: Path, dtype: type[np.floating] = np.float32) -> None:
         config = json.loads((folder / "config.json").read_text())
-        found = safetensors.read(SourceFolder(folder), "model.safetensors")
+        found = read_safetensors(SourceFolder(folder), "model.safetensors")
         floats = {name: tensor for name, tensor in found.items() if tensor.dtype == "F32"}
         self.w = {n: tensor.data.view(np.float32).reshape(tensor.shape).astype(dtype) for n, tensor in floats.items()}
         self.layers, self.heads = config["num_hidden_layers"], config["num_attention_heads"]

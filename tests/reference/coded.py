@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from engine.gguf import GgmlType
 from engine.quant import TYPES
-from engine.quant.blocks.layout import to_blocks, unpack
-from engine.quant.blocks.six_bits import unpack_scales
+from engine.quant.layout import to_blocks, unpack, unpack_scales
 from tests.reference.whole_numbers import Floats, by_lanes, fma, numbers
 
 ROW_TOP = 32767  # the greatest integer in a row of activations

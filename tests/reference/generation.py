@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from engine.errors import EngineError
-from engine.generate.answers.detokenize import detokenize
-from engine.generate.answers.endings import EVERY, LEAST, LONGEST
 from engine.generate.constraint.spec import Constraint, Spec
-from engine.generate.forward import PAGE, Forward
-from engine.generate.request import F32, Completion, Finish, Ids, Request
+from engine.generate.endings import EVERY, LEAST, LONGEST, detokenize
+from engine.generate.request import F32, PAGE, Completion, Finish, Forward, Ids, Request
 from engine.kernels.choice import BROKEN, NONE, choose
 
 Make = Callable[[Spec], Constraint]

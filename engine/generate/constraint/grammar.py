@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from llguidance import LLExecutor, LLMatcher, LLParserLimits, LLTokenizer, TokenizerWrapper
 from numpy.typing import NDArray
 
 from engine.errors import EngineError
-from engine.generate.constraint import choices, objects, schema
-from engine.generate.constraint.regexes import check_size
+from engine.generate.constraint import schema
+from engine.generate.constraint.leaves import CHARACTER, MOST_LENGTH, check_size, literal
+from engine.generate.constraint.quotes import SURROGATE
 from engine.generate.constraint.spec import AnyObject, Choice, Pattern, Schema, Spec
 
 LIMITS = LLParserLimits(initial_lexer_fuel=1_000_000_000, step_lexer_fuel=10_000_000, verbose_errors=False)
@@ -156,9 +158,9 @@ def _matcher(tokenizer: LLTokenizer, spec: Spec) -> LLMatcher:
                 _build(tokenizer, lark(alone), f"schema #{at:.300}: pattern")
             return _build(tokenizer, lark(grammar.lark), "schema", says=not (spec.quotes or spec.values))
         case Choice():
-            return _build(tokenizer, lark(choices.grammar(spec)), "choices")
+            return _build(tokenizer, lark(_choices(spec)), "choices")
         case AnyObject():
-            return _build(tokenizer, lark(objects.grammar()), "object")
+            return _build(tokenizer, lark(_objects()), "object")
         case Pattern(regex):
             check_size(regex, "pattern")
             return _build(tokenizer, LLMatcher.grammar_from_regex(regex), "pattern")
@@ -176,3 +178,55 @@ def _reason(error: str) -> str:
     """The line of llguidance's message that says what is wrong; its other lines repeat the grammar."""
     lines = [line.strip() for line in error.splitlines()]
     return next((line for line in lines if line.startswith("error:")), lines[0]).removeprefix("error: ")[:200]
+
+
+MOST_CHOICES = 1_000
+LONGEST_CHOICE = 1_000
+"""Code points of an option, at most."""
+
+
+def _choices(spec: Choice) -> str:
+    """The grammar that matches one of the options exactly. Raises EngineError for no options, equal ones, or long
+    ones."""
+    if not 0 < len(spec.options) <= MOST_CHOICES or len(set(spec.options)) < len(spec.options):
+        raise EngineError(f"choices: found {len(spec.options)}, expected 1 to {MOST_CHOICES} different ones")
+    for option in spec.options:
+        if not 0 < len(option) <= LONGEST_CHOICE or SURROGATE.search(option):
+            raise EngineError(
+                f"choices: found {option!r:.80}, expected Unicode text of 1 to {LONGEST_CHOICE} code points"
+            )
+    return "start: " + " | ".join(literal(option) for option in spec.options) + "\n"
+
+
+LEVELS: Final = 8
+"""Of objects and lists in one another."""
+LONGEST_KEY: Final = 200
+"""Code points of a key, at most."""
+MOST_MEMBERS: Final = 1_000
+"""Members of an object, and items of a list, at most."""
+
+
+def _objects() -> str:
+    """The levels are written out, so that there is no recursion that could go on for ever."""
+    rules = [line for depth in range(LEVELS) for line in _level(depth)]
+    return "\n".join(
+        [
+            "start: object0",
+            f'STRING: /"{CHARACTER}{{0,{MOST_LENGTH}}}"/',
+            f'KEY: /"{CHARACTER}{{0,{LONGEST_KEY}}}"/',
+            r"NUMBER: /-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,10})?/",
+            *rules,
+            'scalar: STRING | NUMBER | "true" | "false" | "null"',
+            "",
+        ]
+    )
+
+
+def _level(depth: int) -> list[str]:
+    inner = f"value{depth + 1}" if depth + 1 < LEVELS else "scalar"
+    member, more = f'KEY ":" {inner}', f"{{0,{MOST_MEMBERS - 1}}}"
+    rules = [f'object{depth}: "{{" ({member} ("," {member}){more})? "}}"']
+    if depth:
+        rules.append(f'list{depth}: "[" ({inner} ("," {inner}){more})? "]"')
+        rules.append(f"value{depth}: scalar | object{depth} | list{depth}")
+    return rules

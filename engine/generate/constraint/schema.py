@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import EngineError
-from engine.generate.constraint import leaves, numbers, quotes
+from engine.generate.constraint import leaves, quotes
 from engine.generate.constraint.leaves import NOTES, Part, literal, refuse
 from engine.generate.constraint.spec import Schema
 
@@ -200,7 +200,7 @@ WRITERS: dict[str, tuple[set[str], Writer]] = {
     "object": ({"properties", "required", "additionalProperties"}, _Writer.object),
     "array": ({"items", "minItems", "maxItems"}, _Writer.array),
     "string": ({"minLength", "maxLength", "pattern", "format"}, _Writer.string),
-    "number": (RANGE, lambda _, at, node, depth: leaves.number(at, node, numbers.FRACTION_DIGITS)),
+    "number": (RANGE, lambda _, at, node, depth: leaves.number(at, node, leaves.FRACTION_DIGITS)),
     "integer": (RANGE, lambda _, at, node, depth: leaves.number(at, node, 0)),
     "boolean": (set(), lambda *_: Part(f"{literal('true')} | {literal('false')}", 5)),
     "null": (set(), lambda *_: Part(literal("null"), 4)),

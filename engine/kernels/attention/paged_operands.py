@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from engine.kernels.compiled import kernel
+from engine.kernels.rows import inverse_of, peak_of, scale_of
 from engine.simd import (
     F32,
     I8,
     LANES,
+    Float,
     Lanes,
-    div,
     fetch,
     if_larger,
     larger_i32,
@@ -23,19 +23,21 @@ from engine.simd import (
     load_f32,
     load_half,
     magnitude_bits,
-    mul,
     no_i32,
     of_bits,
     splat,
+    store_bytes,
     store_f32,
+    store_half,
     store_pairs,
     to_i32,
-)  # fmt: skip
+)
+from engine.simd.compiled import kernel
 
 PAGE = 2 * LANES
 """Tokens of a page."""
 _SUM, _WIDE, _BYTE = 2**31 - 1, 2**15 - 1, 127
-_ZERO, _ONE, _TINY = np.float32(0), np.float32(1), np.float32(1e-30)
+_ONE, _TINY = np.float32(1), np.float32(1e-30)
 
 
 class KvCache(NamedTuple):
@@ -73,18 +75,15 @@ def top_beside(top: int, count: int) -> int:
 
 
 @kernel
-def quantize_query(x: F32, at: int, stride: int, top: int, to: int, scales: F32, scale: int) -> None:
-    """The query whose first values are at x[at] as integers within `top`, at an address; their scale goes to
-    scales[scale], NaN if a value is not finite."""
-    peak = no_i32()
-    for i in range(0, stride, LANES):
-        peak = larger_i32(magnitude_bits(load_f32(x, at + i * LANES)), peak)
-    greatest, most = of_bits(largest_i32(peak)), np.float32(top)
-    inverse = splat(most / greatest if greatest > _TINY else _ZERO)
+def quantize_query(x: F32, at: int, stride: int, top: int, to: int) -> Float:
+    """The query whose first values are at x[at] as integers within `top`, at an address; their scale, NaN if a value is
+    not finite."""
+    greatest, most = peak_of(x, at, stride), np.float32(top)
+    inverse = splat(inverse_of(greatest, most))
     for i in range(0, stride, PAGE):
         low, high = load_f32(x, at + i * LANES), load_f32(x, at + (i + LANES) * LANES)
-        store_pairs(to + 2 * i, to_i32(mul(low, inverse)), to_i32(mul(high, inverse)))
-    scales[scale] = greatest / most + (greatest - greatest)
+        store_pairs(to + 2 * i, to_i32(low * inverse), to_i32(high * inverse))
+    return scale_of(greatest, most)
 
 
 @kernel
@@ -123,7 +122,7 @@ def pack_values(values: PageOperand, stride: int, is_int8: bool, inverses: F32) 
 @njit(inline="always")
 def _inverse(scales: Lanes) -> Lanes:
     """1 / scales, and 0 for scales of 0."""
-    return if_larger(scales, splat(_TINY), div(splat(_ONE), scales))
+    return if_larger(scales, splat(_TINY), _ONE / scales)
 
 
 @njit(inline="always")
@@ -131,4 +130,44 @@ def _quants(at: int, inverse: Lanes, is_int8: bool) -> Lanes:
     """Sixteen integers: those of int8, or float16 times the inverse of their scale, rounded."""
     if is_int8:
         return load_bytes(at)
-    return to_i32(mul(load_half(at), inverse))
+    return to_i32(load_half(at) * inverse)
+
+
+@kernel
+def write_kv(x: F32, key: int, value: int, cache: KvCache, head: int, slot: int, narrow: I8) -> None:
+    """Write the key and the value of one head, whose first values are at x[key] and x[value], to a slot of a page of
+    the KV cache; `head` counts the heads of all pages. `narrow` is scratch of 64 bytes."""
+    step, scale_at = 1 if cache.is_int8 else 2, 2 * PAGE * head + slot
+    at, width = head * cache.stride * PAGE * step, PAGE * step
+    of_key = _write_scale(x, key, cache, scale_at, narrow)
+    of_value = _write_scale(x, value, cache, scale_at + PAGE, narrow)
+    cache.scales[scale_at] += cache.scales[scale_at + PAGE] - cache.scales[scale_at + PAGE]  # NaN reaches the scores
+    for i in range(0, cache.stride, LANES):
+        k, v = load_f32(x, key + i * LANES), load_f32(x, value + i * LANES)
+        to = cache.values.ctypes.data + at + (slot * cache.stride + i) * step
+        if cache.is_int8:
+            store_bytes(narrow.ctypes.data, to_i32(k * of_key))
+            store_bytes(to, to_i32(v * of_value))
+        else:
+            store_half(narrow.ctypes.data, k)
+            store_half(to, v)
+        for j in range(LANES):
+            to_key = at + (i + j) * width + slot * step
+            for b in range(step):
+                cache.keys[to_key + b] = narrow[j * step + b]
+
+
+@kernel
+def _write_scale(x: F32, at: int, cache: KvCache, to: int, narrow: I8) -> Float:
+    """Write the scale of a key or a value, as int8 or float16, to cache.scales[to], NaN if it is not finite; returns
+    its inverse, or 0."""
+    top, peak = np.float32(key_top(cache.stride, cache.is_int8)), no_i32()
+    for i in range(0, cache.stride, LANES):
+        v = load_f32(x, at + i * LANES)
+        if not cache.is_int8:
+            store_half(narrow.ctypes.data, v)
+            v = load_half(narrow.ctypes.data)
+        peak = larger_i32(magnitude_bits(v), peak)
+    greatest = of_bits(largest_i32(peak))
+    cache.scales[to] = scale_of(greatest, top)
+    return inverse_of(greatest, top)

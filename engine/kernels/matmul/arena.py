@@ -2,7 +2,7 @@
 
 Where the file has quants in sub-blocks of 32 values (IN_SUB_BLOCKS), they and their scales stay as they are
 (`sub_blocks.py`). Of other types integers are made, w / D rounded, w the values of the file, with a scale D of each
-column (an output) and group along k (`group_scales.py`); they have eight bits (`codegen/int8_layout.py`)."""
+column (an output) and group along k (`fit_values`); they have eight bits (`tiles/int8.py`)."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,9 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.codegen import CHUNK, EIGHT, FLOAT
-from engine.codegen.int8_layout import CHUNK_BYTES, HALF, SIDES
-from engine.codegen.sub_blocks import (
+from engine.cpu import threads
+from engine.gguf import GgmlType
+from engine.kernels.matmul import aligned
+from engine.quant import TYPES
+from engine.quant.layout import Bytes, Quants
+from engine.simd import F32, I8, I64, LANES, fma, load_f32, nearest, splat, total
+from engine.simd.compiled import entry, kernel
+from engine.tiles.int8 import CHUNK_BYTES, EIGHT, FLOAT, HALF
+from engine.tiles.operands import CHUNK
+from engine.tiles.sub_blocks import (
     CENTRED4,
     CENTRED5,
     CENTRED8,
@@ -24,15 +31,10 @@ from engine.codegen.sub_blocks import (
     NESTED6,
     OFFSET4,
     OFFSET5,
+    SIDES,
     SUB_BLOCK,
     words_of,
 )
-from engine.cpu import threads
-from engine.gguf import GgmlType
-from engine.kernels.matmul.group_scales import fit_values
-from engine.quant import TYPES
-from engine.quant.base import Bytes, Quants
-from engine.simd import F32, I8, I64, LANES
 
 BLOCK = 2 * LANES
 """Columns that lie together, and are computed together; n is padded to a multiple of them, k of CHUNK."""
@@ -53,7 +55,7 @@ _PART = 128  # columns that a thread makes at a time
 
 
 @dataclass(frozen=True)
-class Matrix:
+class MatrixShape:
     """A matrix of n outputs and k inputs, of a type of the file."""
 
     type: GgmlType
@@ -105,7 +107,7 @@ class Matrix:
 class Arena:
     """The memory of all matrices of a model: `quants` int8, `floats` float32, and a row of FACTS for each, `table`."""
 
-    def __init__(self, matrices: Sequence[Matrix]) -> None:
+    def __init__(self, matrices: Sequence[MatrixShape]) -> None:
         self.matrices = tuple(matrices)
         self.table: I64 = np.zeros((len(self.matrices), FACTS), np.int64)
         quants = floats = 0
@@ -113,8 +115,8 @@ class Arena:
             row[[KIND, QUANTS_AT, FLOATS, N, K]] = matrix.kind, quants, floats, matrix.padded_n, matrix.padded_k
             row[[GROUP, BIAS, STEP]] = matrix.group, floats + matrix.weights, matrix.step
             quants, floats = quants + matrix.quant_bytes, floats + matrix.weights + matrix.padded_n
-        self.quants: I8 = _aligned(quants, np.int8)
-        self.floats: F32 = _aligned(floats, np.float32)
+        self.quants: I8 = aligned(quants, np.int8)
+        self.floats: F32 = aligned(floats, np.float32)
 
     def fill(self, number: int, data: Bytes, bias: F32 | None = None) -> None:
         """Matrix `number`, from the bytes of its rows in the file, uint8 [n, bytes], and its bias [n], else zeros."""
@@ -135,20 +137,13 @@ class Arena:
             self.floats[row[BIAS] : row[BIAS] + matrix.n] = bias
 
 
-def _aligned(count: int, dtype: Any) -> Any:
-    size = count * np.dtype(dtype).itemsize
-    memory = np.zeros(size + 64, np.uint8)
-    first = -memory.ctypes.data % 64
-    return memory[first : first + size].view(dtype)
-
-
 def pack_matrix(type_: GgmlType, data: Bytes, k: int) -> tuple[I8, F32]:
     """The rows of a file's tensor, uint8 [n, bytes], as quants and scales, or as float32 weights; both flat.
 
-    Quants: [n / 32] times the chunks or groups of 32 columns (engine.codegen.int8_layout, .sub_blocks); scales:
+    Quants: [n / 32] times the chunks or groups of 32 columns (engine.tiles.int8, .sub_blocks); scales:
     [n / 32][groups][32]; weights: [n / 32][k][32].
     """
-    matrix = Matrix(type_, data.shape[0], k)
+    matrix = MatrixShape(type_, data.shape[0], k)
     if type_ in IN_SUB_BLOCKS:
         return _codes_in_runs(matrix, data), np.zeros(0, np.float32)
     w = np.zeros((matrix.padded_n, matrix.padded_k), np.float32)
@@ -181,8 +176,8 @@ def _eight_bits(w: F32, group: int) -> tuple[I8, F32]:
     return np.ascontiguousarray(_in_halves(np.where(np.isfinite(w), w, 0).astype(np.int8))), scales
 
 
-def _codes_in_runs(matrix: Matrix, data: Bytes) -> I8:
-    """Groups as `engine.codegen.sub_blocks` says."""
+def _codes_in_runs(matrix: MatrixShape, data: Bytes) -> I8:
+    """Groups as `engine.tiles.sub_blocks` says."""
     found: Quants = TYPES[matrix.type].quants_of(data)  # type: ignore[attr-defined]
     layout, n, sub_blocks = LAYOUTS[matrix.kind], matrix.padded_n, matrix.padded_k // SUB_BLOCK
     blocks, groups, before, heads = (
@@ -214,3 +209,49 @@ def _padded(values: Any, *sizes: int) -> Any:
 
 def _bytes(values: NDArray[Any]) -> Bytes:
     return np.ascontiguousarray(values).view(np.uint8)
+
+
+# Weights w become integers, and a number times the scale d stands for its weight. The smallest d that holds the
+# greatest weight has the finest steps, but a larger one may lie better for the few values that weights of few bits
+# have. So d = max|w| / divisor is tried for divisors from FIRST down to LAST: with x, the weights in units of d, and
+# r = x - rint(x), the error is sum(r * r) * d * d. The first of the least errors counts.
+
+
+FIRST, LAST = 127, 112
+_ZERO, _ONE, _TINY = np.float32(0), np.float32(1), np.float32(1e-30)
+
+
+@kernel
+def _first(top: float) -> Any:
+    """The smallest scale; 0 where that is hardly a number any more. What is not finite stays so."""
+    scale = np.float32(top / FIRST)
+    return _ZERO if scale < _TINY else scale
+
+
+@entry
+def fit_values(values: F32, k: int, group: int, scales: F32) -> None:
+    """scales [n * groups] of float32 values [n * k], flat; k is a multiple of 16. The integers are
+    rint(value * (1 / d)). `scales` has the greatest magnitudes when it is called."""
+    groups = (k + group - 1) // group
+    for i in range(scales.size):
+        at = i // groups * k + i % groups * group
+        end = min(at + group, i // groups * k + k)
+        top, least = np.float64(scales[i]), np.inf
+        found = _first(top)
+        if found > _ZERO:
+            for divisor in range(FIRST, LAST - 1, -1):
+                scale = np.float32(top / divisor)
+                error = _error_of_values(values, at, end, scale)
+                if error < least:
+                    found, least = scale, error
+        scales[i] = found
+
+
+@kernel
+def _error_of_values(values: F32, at: int, end: int, scale: Any) -> float:
+    inverse, squares = splat(_ONE / scale), splat(_ZERO)
+    for p in range(at, end, LANES):
+        x = load_f32(values, p) * inverse
+        r = x - nearest(x)
+        squares = fma(r, r, squares)
+    return np.float64(total(squares)) * np.float64(scale) * np.float64(scale)

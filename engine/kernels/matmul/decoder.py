@@ -1,7 +1,7 @@
 """Matrix products of a decoder: rows times a matrix of an arena (`arena.py`), by a team of threads.
 
-All threads call `take`, and after a barrier `product`. Rows become integers of 16 bits, or of 8 bits in sub-blocks, as
-the matrix needs them, then blocks of 32 columns are claimed until none is left. All ways give the same exact sums in
+All threads call `quantize`, and after a barrier `matmul`. Rows become integers of 16 bits, or of 8 bits in sub-blocks,
+as the matrix needs them, then blocks of 32 columns are claimed until none is left. All ways give the same exact sums in
 the same order: the same bits.
 """
 
@@ -9,38 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from engine.codegen import CHUNK, EIGHT, FLOAT, ROW_TOP, int8_tile, store_digits, store_pairs
-from engine.codegen.sub_block_amx import PANEL_BYTES, SUMS_BYTES
-from engine.kernels.compiled import kernel
-from engine.kernels.matmul.arena import BIAS, BLOCK, FLOATS, GROUP, KIND, QUANTS_AT, STEP, K, N
-from engine.kernels.matmul.arguments import Matrices, Scratch, Target, Team
-from engine.kernels.matmul.blockwise import multiply_columns, quantize_sub_blocks, quantized_bytes, tile_rows, which
-from engine.kernels.matmul.blockwise_amx import multiply_columns_amx
-from engine.kernels.matmul.int8_amx import PANEL, TOTALS, WIDEST, columns
-from engine.kernels.matmul.linear import ADD, ISA, PLAIN, SUMS, VECTORS_ISA
-from engine.kernels.matmul.linear_float import FloatLayer, linear_float
-from engine.kernels.matmul.team import barrier, claim, new_team, share
-from engine.kernels.places import TILE, place
-from engine.kernels.rows import line_up
-from engine.simd import (
-    F32,
-    LANES,
-    add,
-    fma,
-    larger_i32,
-    largest_i32,
-    load_f32,
-    magnitude_bits,
-    mul,
-    no_i32,
-    of_bits,
-    splat,
-    store_f32,
-    to_i32,
-)
+from engine.kernels.matmul import ISA, VECTORS_ISA, Target, aligned
+from engine.kernels.matmul.arena import BLOCK
+from engine.kernels.matmul.decoder_amx import PANEL, SUMS, TOTALS, WIDEST, matmul_digits, matmul_panels
+from engine.kernels.matmul.floats import matmul_floats
+from engine.kernels.matmul.operands import Matrices, Matrix, Operand, Scratch, matrix_of, put, tile_rows
+from engine.kernels.matmul.sub_blocks import matmul_sub_blocks, quantize_sub_blocks, quantized_bytes, which
+from engine.kernels.matmul.team import Team, claim, share
+from engine.kernels.rows import TILE, inverse_of, line_up, peak_of, place, scale_of
+from engine.simd import F32, LANES, fma, load_f32, splat, store_f32, to_i32
+from engine.simd.compiled import kernel
+from engine.tiles.amx.sub_blocks import PANEL_BYTES, SUMS_BYTES
+from engine.tiles.int8 import EIGHT, FLOAT, ROW_BYTES, int8_tile
+from engine.tiles.operands import CHUNK, ROW_TOP, store_digits, store_pairs
 
-__all__ = ["ADD", "PLAIN", "barrier", "coded_scratch", "form", "new_team", "product", "take"]
-
+LAYOUT = "digits" if ISA == "amx" else "pairs"
+"""How packed weights lie: the same for all instruction sets that multiply int16."""
 _SIZES = {"amx": (1, 2, 4, 6, 8), "avx512_vnni": (1, 2, 4, 6, 8, 10), "avx2": (1, 2, 4), "portable": (1, 2, 4)}
 """Rows that are multiplied together, as the registers just hold them; one or even."""
 _AMX = ISA == "amx"
@@ -48,10 +32,7 @@ SIZES = _SIZES[ISA]
 FEW = 8
 """Rows that AMX is not used for."""
 _MOST = SIZES[-1]
-_ZERO, _TOP, _TINY = np.float32(0), np.float32(ROW_TOP), np.float32(1e-30)
-_FIRST = np.int64(0)
-_NOTHING = np.float32(-0.0)  # fma(x, y, -0) is x * y, also where that is -0
-_ROW_BYTES = 2 * CHUNK  # of a chunk of a row
+_TOP, _NOTHING = np.float32(ROW_TOP), np.float32(-0.0)  # fma(x, y, -0) is x * y, also where that is -0
 _CLAIMS, _PANEL_CLAIMS = 8, 4  # for each thread, or more; and where panels pay for their width
 _NEAR = 1 << 21  # bytes of quants in sub-blocks that are near when the next rows pass them
 _PASS = 128  # rows that pass one after another, as many as the second cache holds
@@ -59,28 +40,42 @@ _PASS = 128  # rows that pass one after another, as many as the second cache hol
 _tile = int8_tile(SIZES, VECTORS_ISA)
 
 
-def coded_scratch(rows: int, k: int, threads: int) -> Scratch:
+def new_scratch(rows: int, k: int, threads: int) -> Scratch:
     """Scratch for products of up to so many rows of up to k values by a team of so many threads."""
     rows, k = -(-rows // LANES) * LANES + _MOST, -(-k // CHUNK) * CHUNK
     return Scratch(
-        _lines(rows * k * 2, np.int8), _lines(rows, np.float32), _lines(rows * k, np.float32),
-        _lines(threads * max(rows * BLOCK, TOTALS if _AMX else 0), np.float32).reshape(threads, -1),
-        _lines(threads * (max(PANEL, BLOCK * k, PANEL_BYTES) if _AMX else 0), np.int8).reshape(threads, -1),
-        _lines(threads * max(2 * SUMS, SUMS_BYTES // 4), np.int32).reshape(threads, -1),
-        _lines(2 * quantized_bytes(rows, k), np.int8).reshape(2, -1),
+        quants=aligned(rows * k * 2, np.int8), scales=aligned(rows, np.float32), floats=aligned(rows * k, np.float32),
+        quantized=aligned(2 * quantized_bytes(rows, k), np.int8).reshape(2, -1),
+        totals=aligned(threads * max(rows * BLOCK, TOTALS if _AMX else 0), np.float32).reshape(threads, -1),
+        panel=aligned(threads * (max(PANEL, BLOCK * k, PANEL_BYTES) if _AMX else 0), np.int8).reshape(threads, -1),
+        sums=aligned(threads * max(SUMS, SUMS_BYTES // 4), np.int32).reshape(threads, -1),
     )  # fmt: skip
 
 
-def _lines(count: int, dtype: Any) -> Any:
-    """Zeros that begin on a cache line."""
-    size = count * np.dtype(dtype).itemsize
-    memory = np.zeros(size + 64, np.uint8)
-    first = -memory.ctypes.data % 64
-    return memory[first : first + size].view(dtype)
+@kernel
+def operand(scratch: Scratch, team: Team, rows: int) -> Operand:
+    """This thread's view of the scratch: a left operand of so many rows."""
+    return Operand(
+        scratch.quants, scratch.scales, scratch.floats, scratch.quantized, rows,
+        scratch.totals[team.thread], scratch.panel[team.thread], scratch.sums[team.thread],
+    )  # fmt: skip
 
 
 @kernel
-def form(kind: int) -> int:
+def quantize(team: Team, x: F32, matrices: Matrices, first: int, end: int, to: Operand) -> None:
+    """This thread's share of x[rows, k] as the left operand of the matrices first..end; a barrier makes it whole. Each
+    form that they need is made once."""
+    done = 0
+    for number in range(first, end):
+        matrix = matrix_of(matrices, number)
+        form = 1 << _form(matrix.kind)
+        if not done & form:
+            _quantize(team, x, matrix, to)
+        done |= form
+
+
+@kernel
+def _form(kind: int) -> int:
     """Form of the left operand for a kind of matrix: 0 float32, 1 integers of 16 bits, 2 quantized activations with a
     scale for each half of a sub-block, 3 with one for each super-block."""
     if kind == FLOAT:
@@ -89,135 +84,108 @@ def form(kind: int) -> int:
 
 
 @kernel
-def take(team: Team, x: F32, count: int, k: int, kind: int, scratch: Scratch) -> None:
-    """This thread's share of x[count, k] as a left operand; a barrier makes it whole. It serves any number of products
-    with matrices of this k and of kinds whose `form` is the same, one slot each."""
-    first, end = share(team.thread, team.threads, count)
-    if kind == FLOAT:
-        line_up(x, first, end - first, k, scratch.lined[first * k :])
-    elif kind != EIGHT:
+def _quantize(team: Team, x: F32, matrix: Matrix, to: Operand) -> None:
+    (first, end), k = share(team, to.rows), matrix.k
+    if matrix.kind == FLOAT:
+        line_up(x, first, end - first, k, to.floats[first * k :])
+    elif matrix.kind != EIGHT:
         for r in range(first, end):
-            quantize_sub_blocks(x, r, k, kind, scratch.quantized[which(kind)])
+            quantize_sub_blocks(x, r, k, matrix.kind, to.quantized[which(matrix.kind)])
     else:
         for r in range(first, end):
-            scratch.scales[r] = _take_row(x, r, count, k, np.int64(scratch.quants.ctypes.data))
+            to.scales[r] = _quantize_row(x, r, k, to)
 
 
 @kernel
-def _rows(count: int) -> int:
+def _padded(count: int) -> int:
     """Number of rows of a left operand, including those that fill its last tile."""
     return count + count % 2 if count > 1 else count
 
 
 @kernel
-def _take_row(x: F32, r: int, count: int, k: int, to: int) -> Any:
+def _quantize_row(x: F32, r: int, k: int, out: Operand) -> Any:
     """Write a row as integers within ROW_TOP; its scale, NaN for one that is not finite."""
-    at, peak = place(r, 0, k), no_i32()
-    for i in range(0, k, LANES):
-        peak = larger_i32(magnitude_bits(load_f32(x, at + i * LANES)), peak)
-    top = of_bits(largest_i32(peak))
-    inverse = splat(_TOP / top if top > _TINY else _ZERO)
-    digits = _AMX and count > FEW
-    step = LANES * _ROW_BYTES if digits else _rows(count) * _ROW_BYTES
-    to += (r // LANES * (k // CHUNK) * LANES * _ROW_BYTES + r % LANES * CHUNK) if digits else r * _ROW_BYTES
+    at, digits, to = place(r, 0, k), _AMX and out.rows > FEW, np.int64(out.quants.ctypes.data)
+    top = peak_of(x, at, k)
+    inverse = splat(inverse_of(top, _TOP))
+    step = LANES * ROW_BYTES if digits else _padded(out.rows) * ROW_BYTES
+    to += (r // LANES * (k // CHUNK) * LANES * ROW_BYTES + r % LANES * CHUNK) if digits else r * ROW_BYTES
     for q in range(k // CHUNK):
         i = at + q * CHUNK * LANES
-        v0, v1 = to_i32(mul(load_f32(x, i), inverse)), to_i32(mul(load_f32(x, i + TILE), inverse))
-        v2, v3 = to_i32(mul(load_f32(x, i + 2 * TILE), inverse)), to_i32(mul(load_f32(x, i + 3 * TILE), inverse))
+        v0, v1 = to_i32(load_f32(x, i) * inverse), to_i32(load_f32(x, i + TILE) * inverse)
+        v2, v3 = to_i32(load_f32(x, i + 2 * TILE) * inverse), to_i32(load_f32(x, i + 3 * TILE) * inverse)
         if digits:
             store_digits(to + q * step, v0, v1, v2, v3)
         else:
             store_pairs(to + q * step, v0, v1, v2, v3)
-    return top / _TOP + (top - top)
+    return scale_of(top, _TOP)
 
 
 @kernel
-def product(
-    team: Team, slot: int, count: int, matrices: Matrices, matrix: int, target: Target, scratch: Scratch
-) -> None:
-    """`count` rows of the target = the rows that were taken @ a matrix + its bias, or + what is there (mode ADD).
-    Operands lie in tiles (places.py); n and k are the padded ones. The product is there after the next barrier, and
-    between two barriers each product has a slot of its own (team.SLOTS)."""
-    facts, thread, threads = matrices.table[matrix], team.thread, team.threads
-    total = facts[N] // BLOCK
-    in_runs = form(facts[KIND]) > 1
-    tiles = _AMX and count > FEW and not in_runs
-    step = total // (threads * (_PANEL_CLAIMS if tiles else _CLAIMS)) if threads > 1 else total
-    if tiles:
-        step = min(step, PANEL // (BLOCK * facts[K]), WIDEST)
-    elif in_runs:
-        step = min(step, _NEAR // (facts[K] // CHUNK * facts[STEP]))
+def matmul(team: Team, slot: int, left: Operand, matrix: Matrix, target: Target) -> None:
+    """The target = the rows that were quantized @ the matrix + its bias, or + what is there (mode ADD). Operands lie in
+    tiles; n and k are the padded ones. The product is there after the next barrier, and between two barriers each
+    product has a slot of its own (team.SLOTS)."""
+    total, many = matrix.n // BLOCK, _AMX and left.rows > FEW
+    in_sub_blocks = _form(matrix.kind) > 1
+    digits = many and not in_sub_blocks
+    step = total // (team.threads * (_PANEL_CLAIMS if digits else _CLAIMS)) if team.threads > 1 else total
+    if digits:
+        step = min(step, PANEL // (BLOCK * matrix.k), WIDEST)
+    elif in_sub_blocks:
+        step = min(step, _NEAR // (matrix.k // CHUNK * matrix.step))
     step = max(1, step)
     while True:
-        first = claim(team.counters, slot, step)
+        first = claim(team, slot, step)
         if first >= total:
             return
         end = min(first + step, total)
-        if facts[KIND] == FLOAT:
-            for j in range(first, end):
-                _float_block(j, count, matrices, matrix, target, scratch, thread)
-        elif _AMX and count > FEW and in_runs:  # compiled with AMX alone
-            multiply_columns_amx(first, end, count, matrices, matrix, target, scratch, thread)
-        elif in_runs:
-            multiply_columns(first, end, count, matrices, matrix, target, scratch, thread)
-        elif tiles:
-            columns(first, end, count, matrices, matrix, target, scratch, thread)
+        if matrix.kind == FLOAT:
+            _matmul_floats(first, end, left, matrix, target)
+        elif many and in_sub_blocks:  # compiled with AMX alone
+            matmul_panels(first, end, left, matrix, target)
+        elif in_sub_blocks:
+            matmul_sub_blocks(first, end, left, matrix, target)
+        elif digits:
+            matmul_digits(first, end, left, matrix, target)
         else:
-            _columns(first, end, count, matrices, matrix, target, scratch, thread)
+            _matmul_pairs(first, end, left, matrix, target)
 
 
 @kernel
-def _float_block(
-    j: int, count: int, matrices: Matrices, matrix: int, target: Target, scratch: Scratch, thread: int
-) -> None:
-    """Block j of columns of a float32 matrix."""
-    facts, here = matrices.table[matrix], Target(target.out, target.width, target.column + j * BLOCK, target.mode)
-    layer = FloatLayer(matrices.floats[facts[FLOATS] :], matrices.floats[facts[BIAS] :], j, BLOCK)
-    linear_float(scratch.lined, count, facts[K], layer, here, _FIRST, scratch.totals[thread])
+def _matmul_floats(first: int, end: int, left: Operand, matrix: Matrix, target: Target) -> None:
+    """Blocks first..end of columns of a float32 matrix."""
+    column, k = first * BLOCK, matrix.k
+    here = Target(target.out, target.width, target.first, target.column + column, target.mode)
+    weights, bias, n = matrix.floats[column * k :], matrix.bias[column:], (end - first) * BLOCK
+    matmul_floats(left.floats, left.rows, k, weights, bias, n, here, left.totals)
 
 
 @kernel
-def _columns(
-    first: int, end: int, count: int, matrices: Matrices, matrix: int, target: Target, scratch: Scratch, thread: int
-) -> None:
+def _matmul_pairs(first: int, end: int, left: Operand, matrix: Matrix, target: Target) -> None:
     """Blocks first..end of columns of a matrix of 8 bits."""
-    rows, totals = _rows(count), scratch.totals[thread]
-    for i in range(0, count, _PASS):
-        some = min(_PASS, count - i)
+    for row in range(0, left.rows, _PASS):
+        count = min(_PASS, left.rows - row)
         for j in range(first, end):
-            for at in range(0, some * BLOCK, LANES):
-                store_f32(totals, at, splat(_NOTHING))
-            _block(j, i, some, rows, matrices, matrix, scratch, thread)
-            _put(i, some, j, matrices, matrix, target, scratch, thread)
+            for at in range(0, count * BLOCK, LANES):
+                store_f32(left.totals, at, splat(_NOTHING))
+            _sum_up(j, row, count, left, matrix)
+            for v in range(0, BLOCK, LANES):
+                more = load_f32(matrix.bias, BLOCK * j + v)
+                for r in range(count):
+                    y = fma(load_f32(left.totals, BLOCK * r + v), splat(left.scales[row + r]), more)
+                    put(y, target, row + r, BLOCK * j + v)
 
 
 @kernel
-def _block(
-    j: int, row: int, count: int, rows: int, matrices: Matrices, matrix: int, scratch: Scratch, thread: int
-) -> None:
-    """The totals of `count` rows from `row` on, of `rows`, and block j of columns."""
-    facts = matrices.table[matrix]
-    steps, group = facts[K] // CHUNK, facts[GROUP] // CHUNK
-    here = np.int64(matrices.quants.ctypes.data) + facts[QUANTS_AT] + j * steps * facts[STEP]
-    factors = np.int64(matrices.floats.ctypes.data) + 4 * (facts[FLOATS] + j * ((steps + group - 1) // group) * BLOCK)
-    left, totals = np.int64(scratch.quants.ctypes.data), np.int64(scratch.totals[thread].ctypes.data)
+def _sum_up(j: int, row: int, count: int, left: Operand, matrix: Matrix) -> None:
+    """The totals of `count` rows from `row` on and block j of columns, before the scales of rows."""
+    rows, steps, group = _padded(left.rows), matrix.k // CHUNK, matrix.group // CHUNK
+    here = np.int64(matrix.quants.ctypes.data) + j * steps * matrix.step
+    factors = np.int64(matrix.floats.ctypes.data) + 4 * (j * ((steps + group - 1) // group) * BLOCK)
+    quants, totals = np.int64(left.quants.ctypes.data), np.int64(left.totals.ctypes.data)
     i = 0
     while i < count:
-        size = tile_rows(count - i, _MOST, SIZES)
-        _tile(size, left + (row + i) * _ROW_BYTES, rows * _ROW_BYTES, steps, here, group, factors,
-              totals + 4 * BLOCK * i)  # fmt: skip
+        size, a = tile_rows(count - i, _MOST, SIZES), quants + (row + i) * ROW_BYTES
+        _tile(size, a, rows * ROW_BYTES, steps, here, group, factors, totals + 4 * BLOCK * i)
         i += size
-
-
-@kernel
-def _put(
-    row: int, count: int, j: int, matrices: Matrices, matrix: int, target: Target, scratch: Scratch, thread: int
-) -> None:
-    """The totals of `count` rows from `row` on and block j of columns, [count][32], become values of the target."""
-    totals, out, bias = scratch.totals[thread], target.out, matrices.table[matrix][BIAS]
-    for v in range(0, BLOCK, LANES):
-        more = load_f32(matrices.floats, bias + BLOCK * j + v)
-        for r in range(count):
-            y = fma(load_f32(totals, BLOCK * r + v), splat(scratch.scales[row + r]), more)
-            to = place(row + r, target.column + BLOCK * j + v, target.width)
-            store_f32(out, to, add(load_f32(out, to), y) if target.mode == ADD else y)

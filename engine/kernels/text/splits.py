@@ -4,8 +4,8 @@ The published patterns are the truth, and a test compares. A family of them is o
 from a table, one byte each. `at` is where a part begins, `end` where the text does.
 """
 
-from engine.kernels.compiled import kernel
 from engine.simd import I8, I32
+from engine.simd.compiled import kernel
 
 LETTER, NUMBER, SPACE, HEAD, TAIL, KEPT, PUNCTUATION = 1, 2, 4, 8, 16, 32, 64
 """Bits of a code point's class. HEAD and TAIL are those of unicode/classes; after what is KEPT, a space is inside."""

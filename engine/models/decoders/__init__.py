@@ -1,29 +1,16 @@
-"""Decoders, one file each architecture: what its metadata says becomes a `Shape`, and one forward pass computes all."""
-
-from types import ModuleType
+"""Decoders of several architectures: what the metadata says becomes a `Shape`, and one forward pass computes all."""
 
 from engine.errors import UnsupportedModel
 from engine.gguf import GgufFile
 from engine.kernels.attention.paged_operands import PAGE
-from engine.models.decoders import gemma2, gemma3, granite, llama, phi3, qwen2, qwen3, qwen3moe
+from engine.models.decoders.architectures import DECODERS
+from engine.models.decoders.arguments import Pages
 from engine.models.decoders.decoder import Decoder
 from engine.models.decoders.matrices import Plan
-from engine.models.decoders.pages import Pages
 from engine.models.decoders.shape import Shape
 from engine.models.stored import Keep
 
 __all__ = ["DECODERS", "PAGE", "Decoder", "Pages", "Shape", "examine", "load", "read_shape"]
-
-DECODERS: dict[str, ModuleType] = {
-    "llama": llama,
-    "qwen2": qwen2,
-    "qwen3": qwen3,
-    "qwen3moe": qwen3moe,
-    "phi3": phi3,
-    "gemma2": gemma2,
-    "gemma3": gemma3,
-    "granite": granite,
-}
 
 
 def read_shape(file: GgufFile) -> Shape:
@@ -32,8 +19,7 @@ def read_shape(file: GgufFile) -> Shape:
     if name not in DECODERS:
         expected = f"expected one of {', '.join(DECODERS)}"
         raise UnsupportedModel(f"{file.path}: architecture {name!r:.60}, {expected}")
-    shape: Shape = DECODERS[name].read(file)
-    return shape
+    return DECODERS[name](file)
 
 
 def examine(file: GgufFile) -> Shape:

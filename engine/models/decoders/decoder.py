@@ -9,19 +9,27 @@ from numpy.typing import NDArray
 
 from engine.cpu import threads as cpu_threads
 from engine.gguf import GgufFile
-from engine.kernels.attention.paged import rows_together, work_size
+from engine.kernels.attention.paged import new_work, rows_together
 from engine.kernels.attention.paged_operands import PAGE
+from engine.kernels.matmul import aligned
 from engine.kernels.matmul.arena import Arena, K
-from engine.kernels.matmul.arguments import Matrices, Team
-from engine.kernels.matmul.decoder import coded_scratch
-from engine.kernels.matmul.team import new_team
+from engine.kernels.matmul.decoder import new_scratch
+from engine.kernels.matmul.operands import Matrices
+from engine.kernels.matmul.team import Team, new_team
+from engine.models.decoders.arguments import (
+    TILE_POSITION,
+    Experts,
+    Kind,
+    Memory,
+    Model,
+    Pages,
+    Rules,
+    Sizes,
+    Step,
+)
 from engine.models.decoders.forward import WANTED, forward
-from engine.models.decoders.forward_arguments import TILE_POSITION, Experts, Memory, Model, Rules, Sizes, Step
 from engine.models.decoders.matrices import GATE, NORMS, padded
-from engine.models.decoders.pages import Kind, Pages
-from engine.models.decoders.rotation import Rotation
-from engine.models.decoders.shape import Shape
-from engine.models.layers import aligned
+from engine.models.decoders.shape import Rotation, Shape
 from engine.models.stored import Arrays
 from engine.quant import TYPES
 from engine.simd import F32, I32, I64, LANES
@@ -52,7 +60,7 @@ class Decoder:
         self._team = new_team()
         self._windows: I64 = np.array(shape.windows, np.int64)
         self._sizes, self._rules = _sizes(shape), _rules(shape)
-        self._work: F32 = aligned(self.threads * work_size(shape.group, shape.head_stride), np.float32)
+        self._work = new_work(shape.group, shape.head_stride, self.threads)
 
     def pages(self, count: int, kind: Kind = "float16") -> Pages:
         """Memory for keys and values of count * PAGE tokens."""
@@ -134,8 +142,8 @@ class Decoder:
         some = tiles if wanted.size == count else self._tiles(wanted, positions, starts, together)
         flat = np.ascontiguousarray(tables, np.int32).reshape(-1)
         return Step(
-            positions.astype(np.int32), starts, flat, wanted.astype(np.int32), tiles, some, split, pages.cache,
-            pages.count,
+            positions=positions.astype(np.int32), table_starts=starts, tables=flat, wanted=wanted.astype(np.int32),
+            tiles=tiles, wanted_tiles=some, split=split, cache=pages.cache, pages=pages.count,
         )  # fmt: skip
 
     def _tiles(self, at: NDArray[Any], positions: I32, starts_at: I32, most: int) -> I64:
@@ -194,8 +202,8 @@ class Decoder:
         experts = Experts(np.zeros(used, np.int32), np.zeros(used, np.float32), *own)
         narrow = np.zeros((self.threads, 64), np.int8)
         self._memory = Memory(
-            x, normed, qkv, mixed, other, gates, ups, logits, experts, self._work.reshape(self.threads, -1), narrow,
-            coded_scratch(rows, self._deepest, self.threads),
+            x=x, normed=normed, qkv=qkv, mixed=mixed, other=other, gates=gates, ups=ups, logits=logits, experts=experts,
+            attention=self._work, narrow=narrow, products=new_scratch(rows, self._deepest, self.threads),
         )  # fmt: skip
         self._rows = rows
 

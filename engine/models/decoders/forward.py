@@ -6,18 +6,16 @@ claimed as threads get to them; who computes what changes no bit.
 
 import numpy as np
 
-from engine.kernels.attention.paged import Heads, PageTable, Tile, attend
-from engine.kernels.attention.paged_operands import PAGE
-from engine.kernels.compiled import entry, kernel
-from engine.kernels.matmul.arguments import Target, Team
-from engine.kernels.matmul.decoder import product
-from engine.kernels.matmul.linear import ADD, PLAIN
-from engine.kernels.matmul.team import barrier, claim, share
-from engine.kernels.places import place
+from engine.kernels.attention import Heads
+from engine.kernels.attention.paged import PageTable, Tile, attend, work_of
+from engine.kernels.attention.paged_operands import PAGE, write_kv
+from engine.kernels.matmul import ADD, FIRST, PLAIN, SECOND, THIRD, Target
+from engine.kernels.matmul.decoder import matmul, operand, quantize
+from engine.kernels.matmul.operands import matrix_of
+from engine.kernels.matmul.team import Team, barrier, claim, share
 from engine.kernels.rope import rope_row
-from engine.kernels.steps import Logits, RmsNorm, add_scaled, copy_row, rms_norm, write_kv, write_logits
-from engine.models.decoders.experts import mix_experts
-from engine.models.decoders.forward_arguments import (
+from engine.kernels.rows import Logits, RmsNorm, add_scaled, copy_row, place, rms_norm, write_logits
+from engine.models.decoders.arguments import (
     TILE_FIRST,
     TILE_POSITION,
     TILE_ROWS,
@@ -27,11 +25,11 @@ from engine.models.decoders.forward_arguments import (
     Model,
     Step,
 )
-from engine.models.decoders.gated import gated
+from engine.models.decoders.feed_forward import gated, mix_experts, project
 from engine.models.decoders.matrices import AFTER, BEFORE, GATE, KEY, LAST, MIDDLE, NORMS, OUT, QUERY, VALUE
-from engine.models.decoders.products import FIRST, SECOND, THIRD, quantize
 from engine.models.layers import start, stop
 from engine.simd import F32, I8, I32, LANES, load_f32, store_f32
+from engine.simd.compiled import entry, kernel
 
 WANTED = 64
 """Rows whose logits are computed at a time."""
@@ -53,15 +51,15 @@ def forward(team: Team, model: Model, step: Step, memory: Memory, out: F32) -> N
         if layer.is_last and not step.wanted.size:
             break
         _attend(team, model, layer, step, memory)
-        barrier(team.counters, team.threads)
+        barrier(team)
         if layer.is_last:
             _take_wanted(team, step.wanted, sizes.row, memory.x)
             _take_wanted(team, step.wanted, sizes.mixed, memory.mixed)
             count = step.wanted.size
-            barrier(team.counters, team.threads)
-        _project(team, model, layer, count, memory)
+            barrier(team)
+        _put_back(team, model, layer, count, memory)
         _feed_forward(team, model, layer, count, memory)
-    barrier(team.counters, team.threads)
+    barrier(team)
     _write_logits(team, model, step.wanted.size, memory, out)
     stop()
 
@@ -71,7 +69,7 @@ def _norm(team: Team, model: Model, first: int, x: F32, count: int, out: F32) ->
     """The norm of this thread's rows, by the weights from `first` on."""
     sizes = model.sizes
     norm = RmsNorm(model.norms, sizes.d_model, sizes.row, model.rules.epsilon)
-    begin, end = share(team.thread, team.threads, count)
+    begin, end = share(team, count)
     for t in range(begin, end):
         rms_norm(x, place(t, 0, sizes.row), norm, first, out)
 
@@ -80,8 +78,8 @@ def _norm(team: Team, model: Model, first: int, x: F32, count: int, out: F32) ->
 def _target(model: Model, memory: Memory) -> Target:
     """Products are added to x at once, or go to `other` where they are normed or scaled before."""
     if model.rules.post_norms or model.rules.residual_scale != _ONE:
-        return Target(memory.other, model.sizes.row, FIRST, PLAIN)
-    return Target(memory.x, model.sizes.row, FIRST, ADD)
+        return Target(memory.other, model.sizes.row, FIRST, FIRST, PLAIN)
+    return Target(memory.x, model.sizes.row, FIRST, FIRST, ADD)
 
 
 @kernel
@@ -90,7 +88,7 @@ def _add(team: Team, model: Model, first: int, count: int, memory: Memory) -> No
     architecture has such norms."""
     if model.rules.post_norms:
         _norm(team, model, first, memory.other, count, memory.other)
-    begin, end = share(team.thread, team.threads, count)
+    begin, end = share(team, count)
     for t in range(begin, end):
         add_scaled(memory.x, t, model.sizes.row, memory.other, model.rules.residual_scale)
 
@@ -98,19 +96,19 @@ def _add(team: Team, model: Model, first: int, count: int, memory: Memory) -> No
 @kernel
 def _write_qkv(team: Team, model: Model, layer: Layer, step: Step, memory: Memory) -> None:
     """memory.qkv = the queries, keys and values of all rows; keys and values go to the KV cache."""
-    sizes, count, scratch = model.sizes, step.positions.size, memory.products
+    sizes, count, first = model.sizes, step.positions.size, layer.matrix
     keys, values = sizes.heads * sizes.stride, (sizes.heads + sizes.kv_heads) * sizes.stride
-    first = layer.matrix
+    qkv, left = memory.qkv, operand(memory.products, team, count)
     _norm(team, model, layer.norms + BEFORE * sizes.row, memory.x, count, memory.normed)
-    quantize(team, memory.normed, count, model.matrices, first + QUERY, first + VALUE + 1, scratch)
-    barrier(team.counters, team.threads)
-    product(team, FIRST, count, model.matrices, first + QUERY, Target(memory.qkv, sizes.qkv, FIRST, PLAIN), scratch)
-    product(team, SECOND, count, model.matrices, first + KEY, Target(memory.qkv, sizes.qkv, keys, PLAIN), scratch)
-    product(team, THIRD, count, model.matrices, first + VALUE, Target(memory.qkv, sizes.qkv, values, PLAIN), scratch)
-    barrier(team.counters, team.threads)
+    quantize(team, memory.normed, model.matrices, first + QUERY, first + VALUE + 1, left)
+    barrier(team)
+    matmul(team, FIRST, left, matrix_of(model.matrices, first + QUERY), Target(qkv, sizes.qkv, FIRST, FIRST, PLAIN))
+    matmul(team, SECOND, left, matrix_of(model.matrices, first + KEY), Target(qkv, sizes.qkv, FIRST, keys, PLAIN))
+    matmul(team, THIRD, left, matrix_of(model.matrices, first + VALUE), Target(qkv, sizes.qkv, FIRST, values, PLAIN))
+    barrier(team)
     for t in range(team.thread, count, team.threads):
         _write_row(model, layer, step, memory.qkv, t, memory.narrow[team.thread])
-    barrier(team.counters, team.threads)
+    barrier(team)
 
 
 @kernel
@@ -138,13 +136,13 @@ def _write_row(model: Model, layer: Layer, step: Step, qkv: F32, t: int, narrow:
 @kernel
 def _attend(team: Team, model: Model, layer: Layer, step: Step, memory: Memory) -> None:
     """memory.mixed = attention of all rows, or of the wanted ones in the last layer: piece by piece."""
-    sizes, work = model.sizes, memory.attention[team.thread]
+    sizes, work = model.sizes, work_of(memory.attention, team.thread)
     tiles = step.wanted_tiles if layer.is_last else step.tiles
     group = sizes.heads // sizes.kv_heads
     each = (group + step.split - 1) // step.split
     total = tiles.shape[0] * sizes.kv_heads * step.split
     while True:
-        piece = claim(team.counters, FIRST, SECOND)
+        piece = claim(team, FIRST, SECOND)
         if piece >= total:
             return
         kv_head, first = piece // step.split % sizes.kv_heads, piece % step.split * each
@@ -152,15 +150,17 @@ def _attend(team: Team, model: Model, layer: Layer, step: Step, memory: Memory) 
         if some > 0:
             at = tiles[piece // (sizes.kv_heads * step.split)]
             tile = Tile(memory.qkv, sizes.qkv, at[TILE_FIRST], at[TILE_ROWS], at[TILE_POSITION])
-            heads = Heads(kv_head * group + first, some, sizes.head_dim, layer.window, model.rules.score_cap)
+            heads = Heads(
+                some, sizes.head_dim, sizes.mixed, layer.window, kv_head * group + first, _ONE, model.rules.score_cap
+            )
             table = PageTable(step.tables[at[TILE_TABLE] :], layer.head + kv_head, sizes.kv_heads)
-            attend(tile, heads, step.cache, table, work, memory.mixed, sizes.mixed)
+            attend(tile, heads, step.cache, table, work, memory.mixed)
 
 
 @kernel
 def _take_wanted(team: Team, wanted: I32, n: int, x: F32) -> None:
     """The wanted rows, which are in order, become the first ones of x[count, n]: this thread's columns of them."""
-    first, end = share(team.thread, team.threads, n // LANES)
+    first, end = share(team, n // LANES)
     for t in range(wanted.size):
         if wanted[t] != t:
             for i in range(first * LANES, end * LANES, LANES):
@@ -168,13 +168,10 @@ def _take_wanted(team: Team, wanted: I32, n: int, x: F32) -> None:
 
 
 @kernel
-def _project(team: Team, model: Model, layer: Layer, count: int, memory: Memory) -> None:
+def _put_back(team: Team, model: Model, layer: Layer, count: int, memory: Memory) -> None:
     """x += what attention made @ the output matrix."""
-    matrix, target = layer.matrix + OUT, _target(model, memory)
-    quantize(team, memory.mixed, count, model.matrices, matrix, matrix + 1, memory.products)
-    barrier(team.counters, team.threads)
-    product(team, FIRST, count, model.matrices, matrix, target, memory.products)
-    barrier(team.counters, team.threads)
+    target = _target(model, memory)
+    project(team, model, layer.matrix + OUT, count, memory.mixed, memory, target)
     if target.mode == PLAIN:
         _add(team, model, layer.norms + AFTER * model.sizes.row, count, memory)
 
@@ -198,17 +195,14 @@ def _write_logits(team: Team, model: Model, rows: int, memory: Memory, out: F32)
     sizes, x, normed, logits = model.sizes, memory.x, memory.normed, memory.logits
     matrix, norm = sizes.layers * sizes.matrices, sizes.layers * sizes.norms
     rules = Logits(model.rules.logit_divisor, model.rules.logit_cap)
-    left, right = share(team.thread, team.threads, sizes.logits // LANES)
+    left, right = share(team, sizes.logits // LANES)
     for first in range(0, rows, WANTED):
         count = min(WANTED, rows - first)
-        begin, end = share(team.thread, team.threads, count)
+        begin, end = share(team, count)
         for t in range(begin, end):
             copy_row(x, first + t, sizes.row, normed, t)
         _norm(team, model, norm, normed, count, normed)
-        quantize(team, normed, count, model.matrices, matrix, matrix + 1, memory.products)
-        barrier(team.counters, team.threads)
-        product(team, FIRST, count, model.matrices, matrix, Target(logits, sizes.logits, FIRST, PLAIN), memory.products)
-        barrier(team.counters, team.threads)
+        project(team, model, matrix, count, normed, memory, Target(logits, sizes.logits, FIRST, FIRST, PLAIN))
         write_logits(logits, sizes.logits, count, left * LANES, min(right * LANES, sizes.vocab), rules,
                      out[first * sizes.vocab :], sizes.vocab)  # fmt: skip
-        barrier(team.counters, team.threads)
+        barrier(team)

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.codegen import CHUNK
 from engine.errors import UnsupportedModel
 from engine.gguf import GgufFile, Tensor
-from engine.kernels.matmul.arena import Arena, Matrix
+from engine.kernels.matmul.arena import Arena, MatrixShape
 from engine.models.decoders.shape import Shape
 from engine.models.stored import Arrays
 from engine.models.weights import check_finite, expect
 from engine.quant import TYPES, to_float32
 from engine.simd import F32, I64
+from engine.tiles.operands import CHUNK
 
 QUERY, KEY, VALUE, OUT, ROUTER, GATE = range(6)
 """Matrices of a layer; from GATE on gate, up and down of the feed-forward part, or of each expert."""
@@ -38,11 +38,11 @@ class Rows:
     bias: Tensor | None = None
 
     @property
-    def matrix(self) -> Matrix:
+    def matrix(self) -> MatrixShape:
         if self.tensor is None:
-            return Matrix(next(iter(TYPES)), 1, 1)
+            return MatrixShape(next(iter(TYPES)), 1, 1)
         n = self.tensor.shape[-2] if self.order is None else self.order.size
-        return Matrix(self.tensor.type, n, self.tensor.shape[-1])
+        return MatrixShape(self.tensor.type, n, self.tensor.shape[-1])
 
     def fill(self, arena: Arena, number: int) -> None:
         if self.tensor is None:

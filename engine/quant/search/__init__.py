@@ -8,8 +8,7 @@ values in the form in which it will be stored: float16 for the block, a few bits
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.quant.base import Bytes, Floats
-from engine.quant.blocks.layout import to_half
+from engine.quant.layout import Bytes, Floats, to_half
 from engine.quant.search import offset, scale
 
 __all__ = ["fit_offset", "fit_scale", "fit_scales", "fit_scales_and_offsets"]

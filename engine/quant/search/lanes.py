@@ -1,28 +1,12 @@
 """Operations of all searches. A lane is a block: 16 of them are searched at once, each by the same operations."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from engine.quant.blocks.levels import LEVELS, MIDPOINTS
-from engine.simd import (
-    F32,
-    LANES,
-    Float,
-    Lanes,
-    add,
-    div,
-    larger,
-    load_f32,
-    magnitude,
-    mul,
-    nearest,
-    splat,
-    store_f32,
-    sub,
-    with_sign,
-)  # fmt: skip
+from engine.quant.layout import LEVELS, MIDPOINTS
+from engine.simd import F32, LANES, Float, Lanes, larger, load_f32, magnitude, nearest, splat, store_f32, with_sign
 from engine.simd.vector import f32x16, operation
 
 f = np.float32
@@ -48,10 +32,12 @@ class Range(NamedTuple):
     uneven: bool
 
 
-@operation(f32x16, f32x16, f32x16, f32x16, f32x16)(lambda b, a, c, x, y: b.select(b.fcmp_ordered(">", a, c), x, y))
-def choose(a: Any, b: Any, x: Any, y: Any) -> Any:
-    """x where a > b, else y."""
-    return np.where(a > b, x, y)
+choose = operation(
+    f32x16(f32x16, f32x16, f32x16, f32x16),
+    lambda builder, a, b, x, y: builder.select(builder.fcmp_ordered(">", a, b), x, y),
+    lambda a, b, x, y: np.where(a > b, x, y),
+)
+"""choose(a, b, x, y): x where a > b, else y."""
 
 
 @njit(inline="always")
@@ -63,13 +49,13 @@ def nonzero(x: Lanes) -> Lanes:
 @njit(inline="always")
 def inverse(x: Lanes) -> Lanes:
     """1 / x, but 0 where x is next to nothing."""
-    return choose(magnitude(x), splat(TINY), div(splat(ONE), nonzero(x)), splat(ZERO))
+    return choose(magnitude(x), splat(TINY), ONE / nonzero(x), splat(ZERO))
 
 
 @njit(inline="always")
 def quant(x: Lanes, low: Lanes, high: Lanes) -> Lanes:
     """The integer from low to high that is nearest to x."""
-    return larger(low, sub(high, larger(sub(high, nearest(x)), splat(ZERO))))
+    return larger(low, high - larger(high - nearest(x), splat(ZERO)))
 
 
 @njit(inline="always")
@@ -85,9 +71,9 @@ def level(x: Lanes) -> Lanes:
 def to_half(x: Lanes) -> Lanes:
     """Rounds to a nearest float16 value: by Veltkamp's splitting for normal ones, by addition for the others."""
     a = choose(splat(_LARGEST), magnitude(x), magnitude(x), splat(_LARGEST))
-    big = mul(a, splat(_SPLIT))
-    denormal = sub(add(a, splat(_DENORMAL)), splat(_DENORMAL))
-    return with_sign(choose(splat(_NORMAL), a, denormal, sub(big, sub(big, a))), x)
+    big = a * _SPLIT
+    denormal = a + _DENORMAL - _DENORMAL
+    return with_sign(choose(splat(_NORMAL), a, denormal, big - (big - a)), x)
 
 
 @njit(nogil=True)
@@ -105,10 +91,10 @@ def weigh(values: Values, at: int) -> None:
     """The weights of n values from `at` on: the size of the value and the mean size of all n, added."""
     (x, w, n), mean = values, splat(ZERO)
     for i in range(at, at + n * LANES, LANES):
-        mean = add(mean, magnitude(load_f32(x, i)))
-    mean = div(mean, splat(f(n)))
+        mean = mean + magnitude(load_f32(x, i))
+    mean = mean / f(n)
     for i in range(at, at + n * LANES, LANES):
-        store_f32(w, i, add(mean, magnitude(load_f32(x, i))))
+        store_f32(w, i, mean + magnitude(load_f32(x, i)))
 
 
 @njit(nogil=True)
@@ -118,5 +104,5 @@ def weigh_squares(values: Values, at: int) -> None:
     weigh(values, at)
     for i in range(at, at + n * LANES, LANES):
         v = magnitude(load_f32(x, i))
-        mean = sub(load_f32(w, i), v)
-        store_f32(w, i, add(mul(mean, mean), mul(v, v)))
+        mean = load_f32(w, i) - v
+        store_f32(w, i, mean * mean + v * v)

@@ -7,7 +7,8 @@ import numpy as np
 from numba import njit
 
 from engine.quant.search.lanes import TINY, ZERO, Values, choose, f, gather, inverse, quant, to_half, weigh
-from engine.simd import F32, LANES, Float, Lanes, add, div, larger, load_f32, mul, splat, store_f32, sub
+from engine.simd import F32, LANES, Float, Lanes, larger, load_f32, splat, store_f32
+from engine.simd.compiled import owner
 
 STEPS, STEP = 10, f(0.1)
 ROUNDS, FACTOR_ROUNDS = 4, 3
@@ -28,7 +29,7 @@ class Tops(NamedTuple):
     factor: Float
 
 
-@njit(nogil=True, cache=True)
+@owner
 def fit(blocks: F32, top: Float, d: F32, m: F32) -> None:
     """Writes the scales d [b] and offsets m [b] of blocks [b, n]."""
     n = blocks.shape[1]
@@ -40,7 +41,7 @@ def fit(blocks: F32, top: Float, d: F32, m: F32) -> None:
         lowest = from_lowest(values, 0)
         scale, offset = best(values, 0, top, ANYWHERE)
         store_f32(found, 0, scale)
-        store_f32(found, LANES, add(offset, lowest))
+        store_f32(found, LANES, offset + lowest)
         count = min(LANES, blocks.shape[0] - first)
         d[first : first + count] = found[:count]
         m[first : first + count] = found[LANES : LANES + count]
@@ -54,7 +55,7 @@ def from_lowest(values: Values, at: int) -> Lanes:
         v = load_f32(x, i)
         lowest = choose(lowest, v, v, lowest)
     for i in range(at, at + values.n * LANES, LANES):
-        store_f32(x, i, sub(load_f32(x, i), lowest))
+        store_f32(x, i, load_f32(x, i) - lowest)
     return lowest
 
 
@@ -65,13 +66,13 @@ def best(values: Values, at: int, top: Float, limit: Float) -> tuple[Lanes, Lane
     for i in range(at, at + values.n * LANES, LANES):
         v, weight = load_f32(values.x, i), load_f32(values.w, i)
         lowest, highest = choose(lowest, v, v, lowest), larger(v, highest)
-        ww, wx = add(ww, weight), add(wx, mul(weight, v))
-    unit = inverse(sub(highest, lowest))
-    m = div(wx, larger(ww, splat(TINY)))  # the best of all without a scale
+        ww, wx = ww + weight, wx + weight * v
+    unit = inverse(highest - lowest)
+    m = wx / larger(ww, splat(TINY))  # the best of all without a scale
     m = choose(m, splat(limit), splat(ZERO), m)
-    found = splat(ZERO), m, mul(m, wx)
+    found = splat(ZERO), m, m * wx
     for step in range(-STEPS, STEPS + 1):
-        guess = mul(splat(top + STEP * f(step)), unit)
+        guess = (top + STEP * f(step)) * unit
         found = better(values, at, (guess, lowest), (top, limit), (ww, wx), found)
     for _ in range(ROUNDS):
         found = better(values, at, (inverse(found[0]), found[1]), (top, limit), (ww, wx), found)
@@ -97,18 +98,18 @@ def better(
     wq, qq, xq = splat(ZERO), splat(ZERO), splat(ZERO)
     for i in range(at, at + values.n * LANES, LANES):
         v = load_f32(values.x, i)
-        q = quant(mul(sub(v, lowest), inverse_d), splat(ZERO), splat(top))
-        weighted = mul(load_f32(values.w, i), q)
-        wq, qq, xq = add(wq, weighted), add(qq, mul(weighted, q)), add(xq, mul(weighted, v))
-    both = mul(ww, qq)
-    determinant = sub(both, mul(wq, wq))
-    unit = inverse(choose(determinant, mul(splat(_INDEPENDENT), both), determinant, splat(ZERO)))
-    found_d = mul(sub(mul(ww, xq), mul(wx, wq)), unit)
-    found_m = choose(unit, splat(ZERO), mul(sub(mul(qq, wx), mul(wq, xq)), unit), splat(_NOWHERE))
-    alone = div(xq, larger(qq, splat(TINY)))
+        q = quant((v - lowest) * inverse_d, splat(ZERO), splat(top))
+        weighted = load_f32(values.w, i) * q
+        wq, qq, xq = wq + weighted, qq + weighted * q, xq + weighted * v
+    both = ww * qq
+    determinant = both - wq * wq
+    unit = inverse(choose(determinant, _INDEPENDENT * both, determinant, splat(ZERO)))
+    found_d = (ww * xq - wx * wq) * unit
+    found_m = choose(unit, splat(ZERO), (qq * wx - wq * xq) * unit, splat(_NOWHERE))
+    alone = xq / larger(qq, splat(TINY))
     found_d = choose(found_m, splat(limit), alone, found_d)
     found_m = choose(found_m, splat(limit), splat(ZERO), found_m)
-    found_gain = choose(found_d, splat(ZERO), add(mul(found_d, xq), mul(found_m, wx)), splat(ZERO))
+    found_gain = choose(found_d, splat(ZERO), found_d * xq + found_m * wx, splat(ZERO))
     return (
         choose(found_gain, gain, found_d, d),
         choose(found_gain, gain, found_m, m),
@@ -116,7 +117,7 @@ def better(
     )
 
 
-@njit(nogil=True, cache=True)
+@owner
 def fit_factors(blocks: F32, top: Float, most: Float, d: F32, dmin: F32, k: F32, o: F32) -> None:
     """Writes d, dmin [b] (values of float16) and k, o [b, s] of super-blocks [b, s, n]; q from 0 to top, k and o from 0
     to most."""
@@ -130,7 +131,7 @@ def fit_factors(blocks: F32, top: Float, most: Float, d: F32, dmin: F32, k: F32,
             weigh(values, at * n)
             scale, shift = best(values, at * n, top, BELOW_ZERO)
             store_f32(real, at, scale)
-            store_f32(real, row + at, sub(splat(ZERO), shift))
+            store_f32(real, row + at, ZERO - shift)
         search(values, tops, real, whole)
         for lane in range(min(LANES, blocks.shape[0] - first)):
             d[first + lane], dmin[first + lane] = whole[2 * row + lane], whole[2 * row + LANES + lane]
@@ -147,7 +148,7 @@ def search(values: Values, tops: Tops, real: F32, whole: F32) -> None:
     scale, shift = splat(ZERO), splat(ZERO)
     for at in range(0, row, LANES):
         scale, shift = larger(load_f32(real, at), scale), larger(load_f32(real, row + at), shift)
-    d, dmin, error = to_half(div(scale, splat(tops.factor))), to_half(div(shift, splat(tops.factor))), splat(_WORST)
+    d, dmin, error = to_half(scale / tops.factor), to_half(shift / tops.factor), splat(_WORST)
     tried = np.empty(2 * row, np.float32)
     for _ in range(FACTOR_ROUNDS):
         found, next_d, next_dmin = try_scales(values, tops, real, (d, dmin), tried)
@@ -168,9 +169,9 @@ def try_scales(values: Values, tops: Tops, real: F32, units: Pair, tried: F32) -
         k, o, error = pair(values, n * at, tops, (load_f32(real, at), load_f32(real, row + at)), units)
         store_f32(tried, at, k)
         store_f32(tried, row + at, o)
-        total = add(total, error)
+        total = total + error
         a, b, c, p, r = products(values, n * at, tops, units, (k, o))
-        uu, uv, vv, xu, xv = add(uu, a), add(uv, b), add(vv, c), add(xu, p), add(xv, r)
+        uu, uv, vv, xu, xv = uu + a, uv + b, vv + c, xu + p, xv + r
     next_d, next_dmin = solve(uu, uv, vv, xu, xv, units[0], units[1])
     return total, next_d, next_dmin
 
@@ -180,11 +181,11 @@ def pair(values: Values, at: int, tops: Tops, real: Pair, units: Pair) -> tuple[
     """The factors k and o of a sub-block, and their error: of the nine pairs next to real / units the best."""
     k, o, error = splat(ZERO), splat(ZERO), splat(_WORST)
     (d, dmin), most = units, splat(tops.factor)
-    scale, shift = mul(real[0], inverse(d)), mul(real[1], inverse(dmin))
+    scale, shift = real[0] * inverse(d), real[1] * inverse(dmin)
     for step in range(9):
-        try_k = quant(add(scale, splat(f(step // 3 - 1))), splat(ZERO), most)
-        try_o = quant(add(shift, splat(f(step % 3 - 1))), splat(ZERO), most)
-        found = error_of(values, at, tops, mul(d, try_k), mul(dmin, try_o))
+        try_k = quant(scale + f(step // 3 - 1), splat(ZERO), most)
+        try_o = quant(shift + f(step % 3 - 1), splat(ZERO), most)
+        found = error_of(values, at, tops, d * try_k, dmin * try_o)
         k, o = choose(error, found, try_k, k), choose(error, found, try_o, o)
         error = choose(error, found, found, error)
     return k, o, error
@@ -195,9 +196,9 @@ def error_of(values: Values, at: int, tops: Tops, d: Lanes, shift: Lanes) -> Lan
     """The error sum(w (x - d q + shift)^2) of the n values from `at` on with the best quants q."""
     total, unit = splat(ZERO), inverse(d)
     for i in range(at, at + values.n * LANES, LANES):
-        v = add(load_f32(values.x, i), shift)
-        apart = sub(v, mul(d, quant(mul(v, unit), splat(ZERO), splat(tops.quant))))
-        total = add(total, mul(load_f32(values.w, i), mul(apart, apart)))
+        v = load_f32(values.x, i) + shift
+        apart = v - d * quant(v * unit, splat(ZERO), splat(tops.quant))
+        total = total + load_f32(values.w, i) * (apart * apart)
     return total
 
 
@@ -209,13 +210,13 @@ def products(
     and dmin, factors: k and o."""
     uu, uv, vv, xu, xv = splat(ZERO), splat(ZERO), splat(ZERO), splat(ZERO), splat(ZERO)
     (d, dmin), (k, o) = units, factors
-    unit, shift = inverse(mul(d, k)), mul(dmin, o)
+    unit, shift = inverse(d * k), dmin * o
     for i in range(at, at + values.n * LANES, LANES):
         v, weight = load_f32(values.x, i), load_f32(values.w, i)
-        u = mul(k, quant(mul(add(v, shift), unit), splat(ZERO), splat(tops.quant)))
-        wu, wo = mul(weight, u), mul(weight, o)
-        uu, uv, vv = add(uu, mul(wu, u)), add(uv, mul(wu, o)), add(vv, mul(wo, o))
-        xu, xv = add(xu, mul(wu, v)), add(xv, mul(wo, v))
+        u = k * quant((v + shift) * unit, splat(ZERO), splat(tops.quant))
+        wu, wo = weight * u, weight * o
+        uu, uv, vv = uu + wu * u, uv + wu * o, vv + wo * o
+        xu, xv = xu + wu * v, xv + wo * v
     return uu, uv, vv, xu, xv
 
 
@@ -223,12 +224,12 @@ def products(
 def solve(uu: Lanes, uv: Lanes, vv: Lanes, xu: Lanes, xv: Lanes, d: Lanes, dmin: Lanes) -> tuple[Lanes, Lanes]:
     """Returns the d and dmin with the least sum(w (x - d u + dmin o)^2); the given ones where that has a negative
     one."""
-    both = mul(uu, vv)
-    determinant = sub(both, mul(uv, uv))
-    unit = inverse(choose(determinant, mul(splat(_INDEPENDENT), both), determinant, splat(ZERO)))
-    found_d = mul(sub(mul(xu, vv), mul(xv, uv)), unit)
-    found_dmin = mul(sub(mul(xu, uv), mul(xv, uu)), unit)
-    alone = div(xu, larger(uu, splat(TINY)))
+    both = uu * vv
+    determinant = both - uv * uv
+    unit = inverse(choose(determinant, _INDEPENDENT * both, determinant, splat(ZERO)))
+    found_d = (xu * vv - xv * uv) * unit
+    found_dmin = (xu * uv - xv * uu) * unit
+    alone = xu / larger(uu, splat(TINY))
     fine = choose(found_dmin, splat(ZERO), found_d, splat(ZERO))
     single = choose(vv, splat(ZERO), d, choose(alone, splat(ZERO), alone, d))
     return choose(fine, splat(ZERO), found_d, single), choose(fine, splat(ZERO), found_dmin, dmin)

@@ -20,14 +20,15 @@ from engine.quant.search.lanes import (
     weigh,
     weigh_squares,
 )  # fmt: skip
-from engine.simd import F32, LANES, Float, Lanes, add, div, larger, load_f32, magnitude, mul, splat, store_f32, sub
+from engine.simd import F32, LANES, Float, Lanes, larger, load_f32, magnitude, splat, store_f32
+from engine.simd.compiled import owner
 
 STEPS, STEP, UNEVEN_STEP = 9, f(0.1), f(1)
 ROUNDS = 3
 _WORST = f(3e38)
 
 
-@njit(nogil=True, cache=True)
+@owner
 def fit(blocks: F32, low: Float, high: Float, uneven: bool, out: F32) -> None:
     """Writes the scales d [b] of blocks [b, n] to `out`."""
     n = blocks.shape[1]
@@ -47,12 +48,12 @@ def best(values: Values, at: int, quants: Range) -> Lanes:
     top, bottom = splat(ZERO), splat(ZERO)
     for i in range(at, at + values.n * LANES, LANES):
         v = load_f32(values.x, i)
-        top, bottom = larger(v, top), larger(sub(splat(ZERO), v), bottom)
-    unit = inverse(choose(top, bottom, top, sub(splat(ZERO), bottom)))
+        top, bottom = larger(v, top), larger(ZERO - v, bottom)
+    unit = inverse(choose(top, bottom, top, ZERO - bottom))
     d, gain, width = splat(ZERO), splat(ZERO), UNEVEN_STEP if quants.uneven else STEP
     for end in (quants.low, quants.high):
         for step in range(-STEPS, STEPS + 1):
-            d, gain = better(values, at, quants, mul(splat(end + width * f(step)), unit), d, gain)
+            d, gain = better(values, at, quants, (end + width * f(step)) * unit, d, gain)
     for _ in range(ROUNDS):
         d, gain = better(values, at, quants, inverse(d), d, gain)
     return d
@@ -68,11 +69,11 @@ def better(values: Values, at: int, quants: Range, inverse_d: Lanes, d: Lanes, g
     xq, qq = splat(ZERO), splat(ZERO)
     for i in range(at, at + values.n * LANES, LANES):
         v = load_f32(values.x, i)
-        q = round_to(mul(v, inverse_d), quants)
-        wq = mul(load_f32(values.w, i), q)
-        xq, qq = add(xq, mul(wq, v)), add(qq, mul(wq, q))
-    found = div(xq, larger(qq, splat(TINY)))
-    found_gain = mul(found, xq)
+        q = round_to(v * inverse_d, quants)
+        wq = load_f32(values.w, i) * q
+        xq, qq = xq + wq * v, qq + wq * q
+    found = xq / larger(qq, splat(TINY))
+    found_gain = found * xq
     return choose(found_gain, gain, found, d), choose(found_gain, gain, found_gain, gain)
 
 
@@ -82,7 +83,7 @@ def round_to(x: Lanes, quants: Range) -> Lanes:
     return level(x) if quants.uneven else quant(x, splat(quants.low), splat(quants.high))
 
 
-@njit(nogil=True, cache=True)
+@owner
 def fit_factors(blocks: F32, low: Float, high: Float, least: Float, most: Float, uneven: bool, d: F32, k: F32) -> None:
     """Writes the scales d [b] (values of float16) and factors k [b, s] of super-blocks [b, s, n]; q from low to high, k
     from least to most."""
@@ -110,7 +111,7 @@ def search(values: Values, quants: Range, factors: Range, real: F32, whole: F32)
     for at in range(0, end, LANES):
         v = load_f32(real, at)
         peak = choose(magnitude(v), magnitude(peak), v, peak)
-    d, error = to_half(div(peak, splat(factors.low))), splat(_WORST)
+    d, error = to_half(peak / factors.low), splat(_WORST)
     tried = np.empty(end, np.float32)
     for _ in range(ROUNDS):
         found, next_d = try_scale(values, quants, factors, real, d, tried)
@@ -126,17 +127,17 @@ def try_scale(values: Values, quants: Range, factors: Range, real: F32, d: Lanes
     best."""
     total, xu, uu, unit = splat(ZERO), splat(ZERO), splat(ZERO), inverse(d)
     for row in range(0, real.size, LANES):
-        wanted = mul(load_f32(real, row), unit)
+        wanted = load_f32(real, row) * unit
         k, error = splat(ZERO), splat(_WORST)
         for step in range(-1, 2):
-            candidate = quant(add(wanted, splat(f(step))), splat(factors.low), splat(factors.high))
-            found = error_of(values, row * values.n, mul(d, candidate), quants)
+            candidate = quant(wanted + f(step), splat(factors.low), splat(factors.high))
+            found = error_of(values, row * values.n, d * candidate, quants)
             k, error = choose(error, found, candidate, k), choose(error, found, found, error)
         store_f32(tried, row, k)
-        total = add(total, error)
-        xu_more, uu_more = products(values, row * values.n, mul(d, k), k, quants)
-        xu, uu = add(xu, xu_more), add(uu, uu_more)
-    return total, choose(uu, splat(ZERO), div(xu, nonzero(uu)), d)
+        total = total + error
+        xu_more, uu_more = products(values, row * values.n, d * k, k, quants)
+        xu, uu = xu + xu_more, uu + uu_more
+    return total, choose(uu, splat(ZERO), xu / nonzero(uu), d)
 
 
 @njit(nogil=True)
@@ -145,8 +146,8 @@ def error_of(values: Values, at: int, d: Lanes, quants: Range) -> Lanes:
     total, unit = splat(ZERO), inverse(d)
     for i in range(at, at + values.n * LANES, LANES):
         v = load_f32(values.x, i)
-        apart = sub(v, mul(d, round_to(mul(v, unit), quants)))
-        total = add(total, mul(load_f32(values.w, i), mul(apart, apart)))
+        apart = v - d * round_to(v * unit, quants)
+        total = total + load_f32(values.w, i) * (apart * apart)
     return total
 
 
@@ -156,7 +157,7 @@ def products(values: Values, at: int, d: Lanes, k: Lanes, quants: Range) -> tupl
     xu, uu, unit = splat(ZERO), splat(ZERO), inverse(d)
     for i in range(at, at + values.n * LANES, LANES):
         v = load_f32(values.x, i)
-        u = mul(k, round_to(mul(v, unit), quants))
-        wu = mul(load_f32(values.w, i), u)
-        xu, uu = add(xu, mul(wu, v)), add(uu, mul(wu, u))
+        u = k * round_to(v * unit, quants)
+        wu = load_f32(values.w, i) * u
+        xu, uu = xu + wu * v, uu + wu * u
     return xu, uu

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from engine.cpu import threads
 from engine.gguf import Digest, GgmlType, GgufFile, Tensor, TensorSource, write
 from engine.quant import TYPES
-from engine.quantize.mixes import MIXES
-from engine.quantize.plan import plan
+from engine.quant.mixes import MIXES, plan
 from tests.benchmarks.lm import vocabulary
 from tests.benchmarks.lm.shapes import SHAPES, Shape, frequencies, metadata, tensors
 

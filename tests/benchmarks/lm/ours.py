@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 import engine
 from engine.compiling import CODE
 from engine.gguf import read
-from engine.kernels.matmul.linear import DECODER_LAYOUT
+from engine.kernels.matmul.decoder import LAYOUT
 from engine.models.decoders import PAGE, Decoder, Pages, load
 from engine.models.stored import Arrays, stored
 from tests.benchmarks.lm.night import FREE, LIMIT, SCHEMA, Night
@@ -51,7 +51,7 @@ class Cloister:
         file = read(self.path)
 
         def keep(make: Callable[[], Arrays]) -> Arrays:
-            return stored(file.sha256, f"{DECODER_LAYOUT}-{CODE}", make)[0]
+            return stored(file.sha256, f"{LAYOUT}-{CODE}", make)[0]
 
         return load(file, keep)
 

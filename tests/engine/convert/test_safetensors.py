@@ -11,8 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.convert import safetensors
-from engine.convert.folder import SourceFolder
+from engine.convert.folder import SourceFolder, SourceTensor, read_safetensors
 from engine.errors import BadModelFile, EngineError, UnsupportedModel
 
 
@@ -21,8 +20,8 @@ def write(folder: Path, header: Any, data: bytes = b"", length: int | None = Non
     (folder / "f").write_bytes(struct.pack("<Q", len(text) if length is None else length) + text + data)
 
 
-def read(folder: Path) -> dict[str, safetensors.SourceTensor]:
-    return safetensors.read(SourceFolder(folder), "f")
+def read(folder: Path) -> dict[str, SourceTensor]:
+    return read_safetensors(SourceFolder(folder), "f")
 
 
 def entry(dtype: str = "F32", shape: Any = (2,), offsets: Any = (0, 8)) -> dict[str, Any]:

@@ -7,9 +7,8 @@ import pytest
 
 import engine
 from engine.generate.constraint.spec import Pattern
-from engine.generate.counters import Counters
 from engine.generate.model import LanguageModel
-from engine.generate.request import Completion, Request
+from engine.generate.request import Completion, Counters, Request
 from engine.generate.scheduler import Limits
 from tests.language import Form, TinyDecoder, TinyPages, ids_of, tiny_language_model
 

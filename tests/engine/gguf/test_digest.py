@@ -9,14 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.gguf import Digest, digest, hashed, read, write
+from engine.gguf import Digest, hashed, read, write
+from engine.gguf import file as files
 
 CONTENT = np.random.default_rng(3).integers(0, 256, 3_000_001).astype(np.uint8).tobytes()
 
 
 @pytest.fixture
 def mapping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> mmap.mmap:
-    monkeypatch.setattr(digest, "_AT_A_TIME", 1 << 16)
+    monkeypatch.setattr(files, "_AT_A_TIME", 1 << 16)
     (tmp_path / "f").write_bytes(CONTENT)
     with (tmp_path / "f").open("rb") as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engine.errors import BadModelFile
 from engine.gguf import read, write
-from engine.gguf.strings import LONGEST, short_strings
+from engine.gguf.cursor import LONGEST, short_strings
 
 SHORT = [f"Ġ{number:x}" for number in range(3000)]
 ODD = ["", "\0", "\0" * 7, "a\0", "\0a", "x" * LONGEST, "x" * (LONGEST + 1), "é" * 128, "\U0001f600", "x" * 70_000]

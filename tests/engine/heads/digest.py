@@ -5,8 +5,7 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.heads.logistic import fit_logistic
-from engine.heads.products import Bags
+from engine.heads import Bags, fit_logistic
 
 CLASSES, COUNT, WIDTH, WORDS = 37, 1500, 40, 90
 

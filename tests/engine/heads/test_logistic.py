@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.heads.logistic import Logistic, fit_logistic
-from engine.heads.products import Bags
+from engine.heads import Bags, Logistic, fit_logistic
 from tests.engine.heads.digest import CLASSES, COUNT, WORDS, examples
 from tests.engine.isas import ISAS_OF_ONE, need
 

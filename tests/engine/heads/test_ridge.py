@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.heads.ridge import fit_ridge
+from engine.heads import fit_ridge
 from tests.engine.isas import ISAS_OF_ONE, need
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.kernels.checksum import FACTOR, LINE, checksum
+from engine.models.stored import FACTOR, LINE, checksum
 from engine.simd import I32
 
 RANDOM = np.random.default_rng(8)

@@ -10,10 +10,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from engine import simd
-from engine.codegen import TOP
 from engine.kernels import functions
 from engine.simd import load_f32, store_f32
 from engine.simd.gelu import END, RAISE
+from engine.tiles.operands import TOP
 
 Array = NDArray[np.float32]
 

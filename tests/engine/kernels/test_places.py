@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engine.kernels.places import place
+from engine.kernels.rows import place
 
 
 def test_every_vector_has_its_own_place_and_tiles_of_tokens_follow_each_other() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.kernels import rows as kernels
-from engine.kernels.places import place
+from engine.kernels.rows import place
 from tests.engine.kernels.called import Called
 from tests.engine.kernels.tiles import from_tiles, to_tiles
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.kernels import glu, rope, steps
-from engine.kernels.compiled import entry
-from engine.kernels.places import place
+from engine.kernels import rope
+from engine.kernels import rows as steps
+from engine.kernels.rows import place
+from engine.simd.compiled import entry
 from tests.engine.kernels.tiles import from_tiles, to_tiles
 from tests.reference.paged import tanh
 from tests.reference.whole_numbers import by_lanes, exp, fma
@@ -29,9 +30,9 @@ def _rope(x: Floats, t: int, n: int, column: int, heads: int, half: int, angles:
 @entry
 def _gate(x: Floats, first: int, end: int, n: int, gelu: bool, factors: Floats) -> None:
     if gelu:
-        glu.geglu_tanh(x, factors, 0, n, first, end, n, x)
+        steps.geglu_tanh(x, factors, 0, n, first, end, n, x)
     else:
-        glu.swiglu(x, factors, 0, n, first, end, n, x)
+        steps.swiglu(x, factors, 0, n, first, end, n, x)
 
 
 @entry

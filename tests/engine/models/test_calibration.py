@@ -13,8 +13,7 @@ import pytest
 import engine
 from engine import gguf, models, tokenizer
 from engine.gguf import GgmlType, TensorSource
-from engine.models.calibration import LOSS
-from engine.models.calibration_texts import TEXTS
+from engine.models.calibration import LOSS, TEXTS
 from engine.models.stored import Arrays
 from engine.models.weights import STACKS
 from engine.quant import to_float32

@@ -262,7 +262,7 @@ def test_a_model_gives_the_same_from_memory_from_a_new_file_and_from_an_old_one(
     monkeypatch.setattr(module, "weights_folder", lambda: None)
     assert new == old == engine.load(tiny_model).embed(texts).tobytes()
     (path,) = cache.iterdir()
-    assert path.name == f"{engine.load(tiny_model).sha256}-{engine.kernels.matmul.grouped.LAYOUT}-{CODE}.weights"
+    assert path.name == f"{engine.load(tiny_model).sha256}-{engine.kernels.matmul.encoder.LAYOUT}-{CODE}.weights"
 
 
 def test_a_model_says_whether_its_weights_are_kept(

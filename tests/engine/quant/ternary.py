@@ -8,8 +8,9 @@ Source: ggml `block_tq2_0` and `quantize_row_tq2_0_ref`.
 
 import numpy as np
 
-from engine.quant.base import Bytes, Floats
-from engine.quant.blocks.layout import (
+from engine.quant.layout import (
+    Bytes,
+    Floats,
     from_blocks,
     layout,
     nearest_quants,

@@ -10,7 +10,7 @@ from engine.errors import UnsupportedModel
 from engine.gguf import GgmlType, read
 from engine.models.decoders import load
 from engine.quant import TYPES
-from engine.quantize.mixes import MIXES, Mix
+from engine.quant.mixes import MIXES, Mix
 from tests.decoders import pieces, write_decoder
 from tests.engine.quant import ternary
 from tests.engine.quant import test_types as meaning

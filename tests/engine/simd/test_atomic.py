@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.kernels.compiled import kernel
 from engine.simd import atomic_add, atomic_load, atomic_store, give_way, pause
+from engine.simd.compiled import kernel
 from tests.engine.kernels.called import called
 
 

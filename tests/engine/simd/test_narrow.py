@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from engine.kernels.compiled import entry
 from engine.simd import (
     F32,
     I8,
@@ -17,6 +16,7 @@ from engine.simd import (
     to_f32,
     to_i32,
 )
+from engine.simd.compiled import entry
 
 
 @entry

@@ -7,22 +7,23 @@ import pytest
 from numba import njit
 
 from engine.cpu import ISAS
-from engine.simd import JIT, LANES, load_i32, store_f32, table
+from engine.simd import JIT, LANES, gelu, load_i32, store_f32
 from engine.simd.vector import f32x16, i32x16, operation
-from tests.engine.codegen.test_group_tile import usable
+from tests.engine.tiles.test_group_tile import usable
 
 
 @pytest.mark.skipif(not JIT, reason="plain Python has no registers")
 @pytest.mark.parametrize("isa", ISAS)
 def test_each_lane_takes_the_value_of_its_index(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
     usable("avx512_vnni" if isa == "amx" else isa)
-    monkeypatch.setattr(table, "compiled_isa", lambda: isa)
+    monkeypatch.setattr(gelu, "compiled_isa", lambda: isa)
     random = np.random.default_rng(0)
     values = random.standard_normal(LANES).astype(np.float32)
 
-    @operation(f32x16, i32x16)(lambda b, index: table.emit_value_of(b, values.tolist(), index))
-    def value_of(index: Any) -> Any:
-        return values[index % LANES]
+    def emit(b: Any, index: Any) -> Any:
+        return gelu.emit_value_of(b, values.tolist(), index)
+
+    value_of = operation(f32x16(i32x16), emit, lambda index: values[index % LANES])
 
     @njit
     def run(index: Any, out: Any) -> None:

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 import engine
-from engine.generate.answers.detokenize import detokenize
-from engine.generate.answers.endings import Endings
 from engine.generate.constraint.grammar import Grammars
+from engine.generate.endings import Endings, detokenize
 from pipeline.tasks.base import Ids
 
 END = 256

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from engine.generate.constraint.numbers import FRACTION_DIGITS, WHOLE_DIGITS, between, units
+from engine.generate.constraint.leaves import FRACTION_DIGITS, WHOLE_DIGITS, between, units
 
 
 def spellings(value: int, fraction: int) -> set[str]:

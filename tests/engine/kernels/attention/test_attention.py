@@ -8,14 +8,14 @@ import pytest
 from numba import njit
 from numpy.typing import NDArray
 
-from engine.codegen import CHUNK
-from engine.kernels.attention import attention, attention_float
-from engine.kernels.matmul.linear import ROWS
+from engine.kernels import attention
+from engine.kernels.attention import floats as attention_float
 from engine.models.layers import attention_scratch, start, stop
+from engine.tiles.operands import CHUNK
 from tests.engine.kernels.tiles import from_tiles, near, to_tiles, untouched
 
 Floats = NDArray[np.float32]
-COUNTS = [*range(1, 20), 31, 32, 33, *(n * CHUNK + d for n in (1, 2, 3) for d in (-1, 0, 1)), 2 * CHUNK + ROWS + 3]
+COUNTS = [*range(1, 20), 31, 32, 33, *(n * CHUNK + d for n in (1, 2, 3) for d in (-1, 0, 1)), 2 * CHUNK + 16 + 3]
 SHAPES = [(32, 1), (64, 2), (64, 1), (96, 6), (128, 1), (80, 1), (160, 2), (48, 1)]
 WHOLE, FLOAT = False, True
 
@@ -65,7 +65,7 @@ def attend(
     tokens, width = qkv.shape[0], qkv.shape[1] // 3
     depth = width // heads
     scale = np.float32(1) / np.sqrt(np.float32(depth))
-    sizes = attention.Heads(heads, depth, width, scale, window)
+    sizes = attention.Heads(heads, depth, width, window, 0, scale, np.float32(0))
     work, guards = scratch(context or count, depth, width, exact=exact)
     if exact:
         lined = np.full((count + 16, 3 * width), np.nan, np.float32)

@@ -1,15 +1,16 @@
 """Paged attention: the bits of its slow truth, whatever is computed together, wherever the pages lie."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.kernels.attention.paged import Heads, PageTable, Tile, attend, rows_together, work_size
-from engine.kernels.attention.paged_operands import PAGE, KvCache
-from engine.kernels.compiled import entry
-from engine.kernels.places import place
-from engine.kernels.steps import write_kv
-from engine.models.layers import aligned
+from engine.kernels.attention import Heads
+from engine.kernels.attention.paged import PageTable, Tile, attend, new_work, rows_together, work_of
+from engine.kernels.attention.paged_operands import PAGE, KvCache, write_kv
+from engine.kernels.rows import place
+from engine.simd.compiled import entry
 from tests.engine.kernels.tiles import from_tiles, to_tiles
 from tests.reference import paged as truth
 
@@ -17,7 +18,12 @@ RANDOM = np.random.default_rng(4)
 LENGTH, PART = 75, 32
 f = np.float32
 
-_attend, _write_kv = (entry(getattr(function, "py_func", function)) for function in (attend, write_kv))
+_write_kv = entry(getattr(write_kv, "py_func", write_kv))
+
+
+@entry
+def _attend(tile: Any, heads: Any, cache: Any, table: Any, work: Any, out: NDArray[f]) -> None:
+    attend(tile, heads, cache, table, work_of(work, 1), out)
 
 
 class Case:
@@ -48,14 +54,15 @@ class Case:
 
     def found(self, first: int, count: int, heads: tuple[int, int], window: int = 0, cap: float = 0) -> NDArray[f]:
         n, width = 2 * self.part, -(-2 * self.depth // 16) * 16
-        out, work = to_tiles(np.zeros((LENGTH, width), f), 0), aligned(work_size(2, self.part), f)
-        work[:] = np.nan
+        out, work = to_tiles(np.zeros((LENGTH, width), f), 0), new_work(2, self.part, 2)
+        for part in work:
+            part.view(np.uint8)[:] = 0xFF  # a NaN as float32
         (head, many), pages = heads, self._pages()
         for row in range(first, first + count, rows_together(many)):
             some = min(first + count - row, rows_together(many))
             tile = Tile(to_tiles(self.q.reshape(LENGTH, n), 0), n, row, some, row)
-            heads = Heads(head, many, self.depth, window, f(cap))
-            _attend(tile, heads, pages, PageTable(self.table, self.base, self.step), work, out, width)
+            heads = Heads(many, self.depth, width, window, head, f(1), f(cap))
+            _attend(tile, heads, pages, PageTable(self.table, self.base, self.step), work, out)
         whole = from_tiles(out, width)[:LENGTH, : 2 * self.depth].reshape(LENGTH, 2, self.depth)
         return whole[first : first + count, head : head + many]
 

@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 import engine
 from engine.gguf import GgmlType
-from engine.kernels.compiled import entry
-from engine.kernels.matmul import decoder as coded
-from engine.kernels.matmul.arena import Arena, Matrix
-from engine.kernels.matmul.arguments import Matrices, Target, Team
-from engine.models.decoders.products import FIRST, quantize
+from engine.kernels.matmul import ADD, FIRST, PLAIN, Target
+from engine.kernels.matmul.arena import Arena, MatrixShape
+from engine.kernels.matmul.decoder import matmul, new_scratch, operand, quantize
+from engine.kernels.matmul.operands import Matrices, matrix_of
+from engine.kernels.matmul.team import Team, barrier, new_team
 from engine.models.layers import start, stop
 from engine.quant import TYPES
 from engine.simd import JIT
+from engine.simd.compiled import entry
 from tests.engine.isas import ISAS_OF_THE_OTHER, need
 from tests.engine.kernels.tiles import from_tiles, to_tiles
 from tests.reference.coded import GROUPS, IN_SUB_BLOCKS, coded_product, matrix_numbers, run_product
@@ -38,15 +39,16 @@ def run(
 ) -> None:  # fmt: skip
     start()
     whole, matrices = Team(team, thread, threads), Matrices(codes, floats, table)
-    quantize(whole, x, count, matrices, first, end, scratch)
-    coded.barrier(team, threads)
-    coded.product(whole, FIRST, count, matrices, row, Target(out, width, column, mode), scratch)
-    coded.barrier(team, threads)
+    left = operand(scratch, whole, count)
+    quantize(whole, x, matrices, first, end, left)
+    barrier(whole)
+    matmul(whole, FIRST, left, matrix_of(matrices, row), Target(out, width, FIRST, column, mode))
+    barrier(whole)
     stop()
 
 
 def product(
-    arena: Arena, row: int, x: Floats, *, threads: int = 1, mode: Any = coded.PLAIN, before: Floats, column: int,
+    arena: Arena, row: int, x: Floats, *, threads: int = 1, mode: Any = PLAIN, before: Floats, column: int,
     brought: range | None = None,
 ) -> Floats:  # fmt: skip
     """`before` [m, width] with the product in its columns from `column` on. x is brought to this matrix, or to more."""
@@ -54,8 +56,8 @@ def product(
     count, k = x.shape[0], arena.matrices[row].padded_k
     padded = np.zeros((count, k), np.float32)
     padded[:, : x.shape[1]] = x
-    tiles, out, team = to_tiles(padded), to_tiles(before), coded.new_team()
-    scratch = coded.coded_scratch(count, k, threads)
+    tiles, out, team = to_tiles(padded), to_tiles(before), new_team()
+    scratch = new_scratch(count, k, threads)
 
     def work(thread: int) -> None:
         run(team, thread, threads, tiles, count, arena.quants, arena.floats, arena.table, brought.start, brought.stop,
@@ -76,7 +78,7 @@ class Example:
     def __init__(self, kind: GgmlType, n: int, k: int, seed: int = 0) -> None:
         self.random = np.random.default_rng(seed)
         self.kind, self.n, self.k = kind, n, k
-        self.arena = Arena([Matrix(T.Q8_0, 32, 32), Matrix(kind, n, k), Matrix(T.F32, 16, 16)])
+        self.arena = Arena([MatrixShape(T.Q8_0, 32, 32), MatrixShape(kind, n, k), MatrixShape(T.F32, 16, 16)])
         w = self.random.standard_normal((n, k)) * np.exp(self.random.standard_normal((n, k // 32))).repeat(32, 1)
         self.data = TYPES[kind].quantize(w.astype(np.float32))
         self.data[n // 2] = TYPES[kind].quantize(np.zeros((1, k), np.float32))
@@ -88,7 +90,7 @@ class Example:
         padded = self.arena.matrices[1].padded_n
         before = self.random.standard_normal((count, padded + 48)).astype(np.float32)
         expected = self.expected(x)
-        for mode in (coded.PLAIN, coded.ADD):
+        for mode in (PLAIN, ADD):
             found = product(self.arena, 1, x, threads=threads, mode=mode, before=before, column=32)
             inside = found[:, 32 : 32 + self.n]
             assert np.array_equal(inside, before[:, 32 : 32 + self.n] + expected if mode else expected)
@@ -116,7 +118,7 @@ def test_types(kind: GgmlType) -> None:
 def test_rows_are_brought_to_several_matrices_at_once() -> None:
     """That need them in all forms."""
     kinds = [T.Q4_1, T.Q6_K, T.Q3_K, T.F32, T.Q4_0, T.Q4_K]
-    arena, random = Arena([Matrix(kind, 32, 256) for kind in kinds]), np.random.default_rng(4)
+    arena, random = Arena([MatrixShape(kind, 32, 256) for kind in kinds]), np.random.default_rng(4)
     for i, kind in enumerate(kinds):
         arena.fill(i, TYPES[kind].quantize(random.standard_normal((32, 256)).astype(np.float32)))
     x, before = random.standard_normal((18, 256)).astype(np.float32), np.zeros((18, 32), np.float32)
@@ -219,7 +221,7 @@ def test_a_file_may_hold_anything(kind: GgmlType) -> None:
     many."""
     random = np.random.default_rng(1)
     data = random.integers(0, 256, (64, 512 // TYPES[kind].BLOCK_VALUES * TYPES[kind].BLOCK_BYTES)).astype(np.uint8)
-    arena = Arena([Matrix(kind, 64, 512)])
+    arena = Arena([MatrixShape(kind, 64, 512)])
     arena.fill(0, data)
     w = TYPES[kind].dequantize(data).astype(np.float64)
     x, before = random.standard_normal((40, 512)).astype(np.float32), np.zeros((40, 64), np.float32)
@@ -249,7 +251,7 @@ def test_scales_and_codes_at_their_ends(kind: GgmlType) -> None:
         else:
             values[:] = random.choice([0, 17, 136, 255], (*values.shape[:2], 1))
             values[::2] = random.integers(0, 256, values[::2].shape)
-    arena, data = Arena([Matrix(kind, 120, k)]), blocks.view(np.uint8).reshape(120, -1)
+    arena, data = Arena([MatrixShape(kind, 120, k)]), blocks.view(np.uint8).reshape(120, -1)
     arena.fill(0, data)
     x, before = random.standard_normal((19, k)).astype(np.float32), np.zeros((19, 128), np.float32)
     bias = np.zeros(120, np.float32)
@@ -288,7 +290,7 @@ def test_weights_that_are_hardly_numbers() -> None:
 def test_memory_is_near_the_size_of_the_file() -> None:
     exact = dict.fromkeys((T.Q4_0, T.Q4_1, T.Q5_0, T.Q5_1, T.Q8_0), 1.002)
     for kind, most in (exact | {T.Q4_K: 1.03, T.Q5_K: 1.03, T.Q6_K: 1.01}).items():
-        matrix = Matrix(kind, 4096, 4096)
+        matrix = MatrixShape(kind, 4096, 4096)
         held = matrix.quant_bytes + 4 * (matrix.weights + matrix.padded_n)
         size = 4096 * 4096 // TYPES[kind].BLOCK_VALUES * TYPES[kind].BLOCK_BYTES
         assert held <= most * size

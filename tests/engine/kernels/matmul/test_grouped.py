@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from numba import njit
 
-from engine.codegen.group_rows import FOUR
-from engine.kernels.matmul import grouped, packing
-from engine.kernels.matmul.arguments import Target
-from engine.kernels.matmul.grouped import BETWEEN, LAYOUT, TOTALS
-from engine.kernels.matmul.linear import ADD, PLAIN
+from engine.kernels.matmul import ADD, PLAIN, Rows, Target
+from engine.kernels.matmul import encoder as grouped
+from engine.kernels.matmul.encoder import BETWEEN, LAYOUT, TOTALS
 from engine.models.layers import start, stop
+from engine.tiles.grouped import FOUR
 from tests.engine.kernels import groups
 from tests.engine.kernels.groups import Floats, Numbers
 from tests.engine.kernels.tiles import from_tiles, near, to_tiles, untouched
@@ -26,7 +25,9 @@ Operand = tuple[Any, Any]
 @njit
 def quantize(x: Floats, first: int, factors: Floats, left: Operand, m: int, k: int, kind: int) -> None:
     quants, scales = left
-    grouped.quantize(x, first, factors, grouped.Operand(quants, scales, m, k, kind))
+    none = factors[:0]
+    matrix = grouped.Matrix(quants, none, none, none, factors, 0, 0)
+    grouped.quantize(Rows(x, first, k), matrix, grouped.Operand(quants, scales, none, m, k, kind))
 
 
 @njit
@@ -36,10 +37,10 @@ def multiply(
 ) -> None:  # fmt: skip
     (quants, scales), (weights, factors, bias) = left, stack
     start()
-    matrix = grouped.Layer(weights, factors, bias, layer, n)
-    grouped.multiply(
-        grouped.Operand(quants, scales, m, k, kind), matrix, Target(out, width, column, mode), first, totals
-    )
+    none = totals[:0]
+    matrix = grouped.Matrix(weights, factors, none, bias, none, layer, n)
+    target = Target(out, width, first, column, mode)
+    grouped.matmul(grouped.Operand(quants, scales, none, m, k, kind), matrix, target, totals)
     stop()
 
 
@@ -50,11 +51,10 @@ def multiply_gelu(
 ) -> None:  # fmt: skip
     (quants, scales), (weights, factors, bias), (operand, operand_scales) = left, stack, made
     start()
-    matrix, out = (
-        grouped.Layer(weights, factors, bias, layer, n),
-        grouped.Operand(operand, operand_scales, m, n, out_kind),
-    )
-    grouped.multiply_gelu(grouped.Operand(quants, scales, m, k, kind), matrix, out, between, inverses, totals)
+    none = totals[:0]
+    matrix = grouped.Matrix(weights, factors, none, bias, none, layer, n)
+    out = grouped.Operand(operand, operand_scales, none, m, n, out_kind)
+    grouped.matmul_gelu(grouped.Operand(quants, scales, none, m, k, kind), matrix, out, inverses, between, totals)
     stop()
 
 
@@ -128,7 +128,7 @@ def stack_of(random: np.random.Generator, n: int, k: int) -> tuple[Any, list[tup
     bias = random.standard_normal((LAYERS, n)).astype(np.float32)
     weights, scales = (
         np.concatenate(parts)
-        for parts in zip(*(packing.pack(*packing.to_integers(each)) for each in values), strict=True)
+        for parts in zip(*(grouped.pack(*grouped.to_integers(each)) for each in values), strict=True)
     )
     means = [(*reference.columns_of(matrix), of) for matrix, of in zip(values, bias, strict=True)]
     return (weights, scales, bias.reshape(-1)), means

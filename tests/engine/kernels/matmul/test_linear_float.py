@@ -1,4 +1,4 @@
-"""`linear_float` over whole matrices against numpy, exact, for every number of rows around the height of a tile."""
+"""`matmul_floats` over whole matrices against numpy, exact, for every number of rows around the height of a tile."""
 
 from typing import Any
 
@@ -8,10 +8,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from engine.kernels import functions
-from engine.kernels.matmul import linear_float, packing
-from engine.kernels.matmul.arguments import Target
-from engine.kernels.matmul.linear import ADD, GELU, PLAIN, SUMS
-from engine.kernels.matmul.linear_float import FLOAT_ROWS
+from engine.kernels.matmul import ADD, GELU, PLAIN, Target
+from engine.kernels.matmul.floats import FLOAT_ROWS, SUMS, matmul_floats, pack_floats
 from engine.simd import load_f32, store_f32
 from tests.engine.kernels.tiles import from_tiles, to_tiles
 
@@ -35,19 +33,18 @@ def multiplied(
     x: Floats, m: int, k: int, weights: Floats, bias: Floats, layer: int, n: int, mode: int, out: Floats, first: int,
     column: int, width: int, sums: Floats,
 ) -> None:  # fmt: skip
-    linear_float.linear_float(
-        x, m, k, linear_float.FloatLayer(weights, bias, layer, n), Target(out, width, column, mode), first, sums
-    )
+    target = Target(out, width, first, column, mode)
+    matmul_floats(x, m, k, weights[layer * n * k :], bias[layer * n :], n, target, sums)
 
 
 @pytest.mark.parametrize("m", [*range(1, 2 * FLOAT_ROWS + 2), 33])
 @pytest.mark.parametrize(("k", "n"), [(64, 32), (128, 96)])
-def test_linear_float(m: int, k: int, n: int) -> None:
+def test_matmul_floats(m: int, k: int, n: int) -> None:
     random = np.random.default_rng(m)
     layers, first, column, width = 2, 16, 32, n + 64
     x = random.standard_normal((m + FLOAT_ROWS, k)).astype(np.float32)
     w = random.standard_normal((layers, n, k)).astype(np.float32)
-    weights = np.concatenate([packing.pack_float(matrix) for matrix in w])
+    weights = np.concatenate([pack_floats(matrix) for matrix in w])
     bias = random.standard_normal(layers * n).astype(np.float32)
     before = random.standard_normal((first + m, width)).astype(np.float32)
     inside = (slice(first, first + m), slice(column, column + n))

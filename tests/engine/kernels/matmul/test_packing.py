@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from engine.codegen import SMALL_TOP
-from engine.kernels.matmul import packing
-from engine.kernels.matmul.grouped import LAYOUT
+from engine.kernels.matmul import encoder as packing
+from engine.kernels.matmul.encoder import LAYOUT
+from engine.tiles.operands import SMALL_TOP
 from tests.engine.kernels import groups
 from tests.reference import whole_numbers as reference
 

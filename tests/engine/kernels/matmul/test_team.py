@@ -6,14 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.kernels.compiled import entry
-from engine.kernels.matmul.team import SLOTS, barrier, claim, new_team
+from engine.kernels.matmul.team import SLOTS, Team, barrier, claim, new_team
 from engine.simd import atomic_add
+from engine.simd.compiled import entry
 
 
 @entry
-def work(team: Any, threads: int, rounds: int, parts: Any, seen: Any, wrong: Any) -> None:
+def work(counters: Any, threads: int, rounds: int, parts: Any, seen: Any, wrong: Any) -> None:
     """Rounds of claiming all parts in each of two slots; after a barrier everyone has."""
+    team = Team(counters, 0, threads)
     for i in range(rounds):
         for slot in (0, SLOTS - 1):
             while True:
@@ -22,11 +23,11 @@ def work(team: Any, threads: int, rounds: int, parts: Any, seen: Any, wrong: Any
                     break
                 for part in range(first, min(first + 3, parts.size)):
                     atomic_add(parts, part, 1)
-        barrier(team, threads)
+        barrier(team)
         for part in range(parts.size):
             if parts[part] != 2 * (i + 1):
                 atomic_add(wrong, 0, 1)
-        barrier(team, threads)
+        barrier(team)
     atomic_add(seen, 0, 1)
 
 

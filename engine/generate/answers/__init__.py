@@ -1,1 +1,0 @@
-"""How one answer is made: written token by token, or its choices scored."""

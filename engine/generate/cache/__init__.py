@@ -1,1 +1,0 @@
-"""The paged KV cache: sequences, their pages, and the prefixes that they share."""

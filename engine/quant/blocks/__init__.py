@@ -1,1 +1,0 @@
-"""Tools that the block layouts of several quantization types share."""
