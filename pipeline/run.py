@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 
 import audit
 from pipeline.errors import MachineRefusedError, ModelRefusedError
-from pipeline.forecast.pace import Pace
+from pipeline.forecast import Pace
+from pipeline.inbox.batches import Sightings
 from pipeline.inbox.find import Found, find
-from pipeline.inbox.sightings import Sightings
 from pipeline.outbox.space import log_full
 from pipeline.plan import RunPlan
-from pipeline.records.refused import log_refused
+from pipeline.records.journal import log_refused
 from pipeline.report import Observer, RunReport
-from pipeline.rerun.find import find_archived
+from pipeline.rerun import find_archived
 from pipeline.stages.ahead import Timer, look_ahead
 from pipeline.stages.answer import answer
 from pipeline.stages.begin import begin

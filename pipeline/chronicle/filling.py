@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from pipeline.chronicle.told import RunTold
-from pipeline.records.records import without_authority
+from pipeline.records.entries import without_authority
 from pipeline.states import State
 
 _NOT_TOLD: Final = frozenset({"part", "placed", "settings"})

@@ -14,7 +14,7 @@ from pipeline.chronicle.tables import FILE
 from pipeline.chronicle.told import Day, Happening, ModelUse, RunTold, Throughput
 from pipeline.plan import Site
 from pipeline.records.entries import recorded_entries
-from pipeline.records.indexes.log import AT_ONCE, LogIndex
+from pipeline.records.indexes import AT_ONCE, LogIndex
 
 
 def open_chronicle(site: Site) -> "Chronicle":

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from pipeline.records.records import says
+from pipeline.records.entries import says
 from pipeline.records.types import (
     AdmissionGranted,
     AdmissionRevoked,

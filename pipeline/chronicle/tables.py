@@ -5,7 +5,7 @@ It holds what the log says in the clear and no name of a document, so nothing ha
 
 from typing import Final
 
-from pipeline.records.indexes.file import IndexFile
+from pipeline.records.indexes import IndexFile
 
 _SCHEMA: Final = (
     "CREATE TABLE about (name TEXT PRIMARY KEY, value) WITHOUT ROWID",

@@ -22,7 +22,7 @@ class Day:
 @dataclass(frozen=True)
 class Happening:
     """An entry that is no row of a run, by what the log says in the clear. `type` as people may rely on it
-    (records.py)."""
+    (entries.py)."""
 
     n: int
     type: str

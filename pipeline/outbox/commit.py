@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from pipeline.inbox.intake import Arrival, staging_of
-from pipeline.inbox.rows import MADE_BY
+from pipeline.inbox.order import MADE_BY
 from pipeline.outbox.deletion import delete
 from pipeline.outbox.markdown import format_markdown
 from pipeline.outbox.outputs import Outputs

@@ -16,9 +16,8 @@ from typing import Any, Final, NamedTuple
 
 import audit
 from pipeline.plan import Site
-from pipeline.records.admissions import Admissions, Decision
-from pipeline.records.entries import recorded_entries
-from pipeline.records.records import from_json
+from pipeline.records.entries import from_json, recorded_entries
+from pipeline.records.register import Admissions, Decision
 from pipeline.records.seal import check_seal, make_folder, remove_sealed, write_seal
 from pipeline.records.types import AdmissionGranted, AdmissionRevoked, RunFinished, RunStarted, StartDecided, StartSet
 

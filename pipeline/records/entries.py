@@ -1,14 +1,19 @@
-"""The entries of a workspace's log, as everything in this package reads them."""
+"""The entries of a workspace's log, as everything in this package reads them, and which records commands may make.
+
+Anyone who can write into the workspace's state/ may have made what was handed over (handover.py). So only types that
+prove nothing may be handed over, and each of their values is checked.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import audit
 from pipeline.plan import Site
 from pipeline.records.private import Reader
-from pipeline.records.records import from_json
-from pipeline.records.types import Document, Record
+from pipeline.records.types import KINDS, Document, Record, members_of
+from pipeline.records.types.values import fits
 
 _NEAR = 4096  # entries that are read through rather than looked up anew
 
@@ -37,7 +42,7 @@ def read_entries(site: Site, start: int = 0) -> Iterator[Record]:
     """The committed entries from `start` on. audit.AuditError; see audit.read_entries.
 
     Those of private jobs are opened, for whoever may read private/. What was handed over and may not be, and what this
-    version does not know, is `Untold` (records.py).
+    version does not know, is `Untold` (entries.py).
     """
     opened = Reader(site.root)
     for number, entry in audit.read_entries(site.audit, site.public_key, start):
@@ -68,3 +73,72 @@ def entries_at(site: Site, numbers: Iterable[int]) -> Iterator[Record]:
                 yield entry
             if entry.n >= near[-1]:
                 break
+
+
+HANDED = frozenset(name for name, kind in KINDS.items() if kind.HANDED)
+"""The types that may be handed over: reads, checks, and the service's beginning and end. Whatever proves something or
+changes what holds (exports, erasures, holds, releases, models brought in, admitted or revoked, jobs that went back to
+one) is written by its command alone."""
+
+UNPROVED = "handed."
+"""What the type of an entry begins with, as it is read, that was handed over and may not be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Untold(Record):
+    """An entry of which only `said` can be told.
+
+    Either its type is not known to this version; or it was handed over and may not be, for earlier versions took some,
+    and whoever may write to state/handover/ can have made it: then its type is `handed.TYPE`, so that nobody takes it
+    for what it says it is.
+    """
+
+    @property
+    def type(self) -> str:
+        """The type in `said`."""
+        return str(self.said["type"])
+
+    @property
+    def forged(self) -> bool:
+        """Whether it was handed over and may not be."""
+        return self.type.startswith(UNPROVED)
+
+
+def from_json(said: Mapping[str, Any]) -> Record:
+    """The record of an entry, opened where it is private. ValueError where a member is missing that its type has."""
+    if "handed" in said:
+        said = without_authority(said)
+    kind = KINDS.get(said["type"])
+    return Untold(run=said["run"], job=said.get("job") or "", said=said) if kind is None else kind.from_json(said)
+
+
+def without_authority(said: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The entry; under the type `handed.TYPE` if it was handed over and may not be."""
+    forged = "handed" in said and said["type"] not in HANDED
+    return {**said, "type": f"{UNPROVED}{said['type']}"} if forged else said
+
+
+def says(kind: str) -> str | None:
+    """The meaning of records of a type, in words; None for a type that this version does not know."""
+    if kind.startswith(UNPROVED):
+        return "it was handed over, so it proves nothing"
+    return KINDS[kind].SAYS if kind in KINDS else None
+
+
+def check_record(record: Mapping[str, Any]) -> None:
+    """ValueError unless a command may make this record, given as JSON: of a type of the table, with exactly its
+    members."""
+    kind = KINDS.get(str(record.get("type")))
+    if kind is None or not kind.COMMAND:
+        raise ValueError(f"no command makes records of type {record.get('type')!r}")
+    found, members = set(record) - {"run", "type"}, members_of(kind)
+    wrong = found ^ members.keys() or {n for n in found if not fits(record[n], members[n])}
+    if wrong:
+        raise ValueError(f"a record of type {record['type']} with other members or values: {', '.join(sorted(wrong))}")
+
+
+def check_handed(record: Mapping[str, Any]) -> None:
+    """ValueError unless this record may be handed over."""
+    check_record(record)
+    if record["type"] not in HANDED:
+        raise ValueError(f"a record of type {record['type']} proves something, and is never handed over")

@@ -1,6 +1,6 @@
 """state/handover/: records of commands that could not write the log, for the one who holds it.
 
-Whoever may write there may forge one, so only types that prove nothing are taken (records.py), and the entry says that
+Whoever may write there may forge one, so only types that prove nothing are taken (entries.py), and the entry says that
 it was handed over. Whatever else lies there is never committed: it is moved aside, to NAME.refused, and the log says so
 once.
 
@@ -19,9 +19,8 @@ from pathlib import Path
 import audit
 from pipeline.plan import Site
 from pipeline.records.drop import DropFolder, kept_name
-from pipeline.records.entries import read_entries
+from pipeline.records.entries import check_handed, from_json, read_entries
 from pipeline.records.private import AsItIs
-from pipeline.records.records import check_handed, from_json
 from pipeline.records.types import HandoverRefused, Json, ReadCheckpoint, Record, Verified
 from pipeline.text.visible import shown
 

@@ -6,12 +6,11 @@ from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pipeline.records.costs.jobs import JobCosts
+from pipeline.records.costs import JobCosts
 from pipeline.records.current import Identity, answers_copies, decide, replaced
-from pipeline.records.dispositions import Dispositions, Unread, remember
 from pipeline.records.entries import fold
 from pipeline.records.nights import night_of_run
-from pipeline.records.register import Register
+from pipeline.records.register import Dispositions, Register, Unread, remember
 from pipeline.records.settings import KeptSettings
 from pipeline.records.types import (
     Deleted,
@@ -70,7 +69,7 @@ class History:
     `last`: the entries of this job whose rows are current (current.py). `copies`: its last run answered copies too.
     `failed`: (document, path) -> what is known of
     those whose last row, whatever the settings, is a failure.
-    `unread`: path -> how a file lay there that was not read, and its failure (unread.py), whatever the settings.
+    `unread`: path -> how a file lay there that was not read, and its failure (inbox/find.py), whatever the settings.
     `has_settings`: whether the log has these settings themselves, beside their digest.
     `cut_off`: states that the last run (of any job) had committed, if it has no closing entry.
     `unplaced`: part entries (of every job) not yet said to be in place, each with its document entries.

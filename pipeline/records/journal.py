@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Protocol
 
 import audit
-from pipeline.plan import Site
-from pipeline.records.entries import recorded_entries
+from pipeline.errors import MachineRefusedError, ModelRefusedError
+from pipeline.plan import RunPlan, Site
+from pipeline.records.entries import check_record, from_json, read_entries, recorded_entries
 from pipeline.records.handover import Handover, folder_of, hand_over, waiting
-from pipeline.records.records import check_record, from_json
-from pipeline.records.types import ClockStepped, Json, Record, RecoveredCut, VersionChanged
+from pipeline.records.nights import is_told
+from pipeline.records.types import ClockStepped, Json, Record, RecoveredCut, RunRefused, VersionChanged
 from pipeline.version import (
     VERSION_FILE,
     WorkspaceRefusedError,
@@ -158,7 +159,7 @@ def record(site: Site, *facts: Record) -> Recorded:
     """Record what a command did, outside of runs. Never waits and never fails because of the log.
 
     Committed, all of them at once, where nobody holds the log; else left for the holder if it is one that may be handed
-    over, else said why not. ValueError for a record that is not one of the table in records.py.
+    over, else said why not. ValueError for a record that is not one of the table of types.
     """
     for each in facts:
         check_record(each.to_json())
@@ -247,3 +248,26 @@ def _steps(last: audit.Stamp | None, now: audit.Stamp) -> list[ClockStepped]:
 
 def _seconds(first: str, second: str) -> float:
     return (datetime.fromisoformat(second) - datetime.fromisoformat(first)).total_seconds()
+
+
+_LOOKED_AT = 1_000  # entries, back from the last one
+
+
+def log_refused(plan: RunPlan, run: str, error: ModelRefusedError | MachineRefusedError) -> None:
+    """Log the refusal, once in a night while it stays the same. The run has let the log go. Never raises for a log."""
+    reason = str(error).replace(f"{plan.site.root}/", "")
+    refused = RunRefused(run=run, job=plan.job, model=plan.model.name, reason=reason)
+    with contextlib.suppress(OSError, audit.AuditError), open_journal(plan.site) as log:
+        cut = [each.made_by(run, plan.job) for each in cut_record(log)]
+        if cut or not is_told(_last_of_run(plan.site, plan.job, log), refused):
+            log.commit([*cut, refused])
+
+
+def _last_of_run(site: Site, job: str, log: Journal) -> Record | None:
+    """The last entry that says how a run of the job began or ended."""
+    entries = read_entries(site, max(0, log.next_index - _LOOKED_AT))
+    last: Record | None = None
+    for entry in entries:
+        if entry.type.startswith("run.") and entry.job == job:
+            last = entry
+    return last

@@ -8,9 +8,8 @@ from pipeline.outbox.deletion import Deletions
 from pipeline.outbox.results import read_row
 from pipeline.outbox.schema import result_sha256
 from pipeline.plan import Site
-from pipeline.records.entries import fold, read_entries
+from pipeline.records.entries import fold, from_json, read_entries
 from pipeline.records.private import Reader
-from pipeline.records.records import from_json
 from pipeline.records.types import Document
 
 

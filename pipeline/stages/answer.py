@@ -5,29 +5,74 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from pipeline.inbox.decide import OVERTAKEN, Decisions, still_holds
 from pipeline.inbox.feed import Feed
 from pipeline.inbox.find import Found
 from pipeline.inbox.intake import Arrival
-from pipeline.inbox.order import Ended, ended_row
+from pipeline.inbox.order import Ended, Work, ended_row
 from pipeline.inbox.reader import Reader
-from pipeline.inbox.rows import Work
 from pipeline.outbox.commit import Committer
 from pipeline.outbox.provenance import maker
 from pipeline.outbox.recover import clear_staging
 from pipeline.plan import RunPlan
-from pipeline.records.software import label
-from pipeline.report import COMPUTING, Observer
+from pipeline.records.settings import label
+from pipeline.report import COMPUTING, READING, Observer
 from pipeline.reports.nightly import Nightly
 from pipeline.stages.ahead import Ahead
 from pipeline.stages.begin import Ready
-from pipeline.stages.inside import Inside
+from pipeline.stages.close import Counted, Tally
 from pipeline.stages.open import Opened
-from pipeline.stages.tally import Counted, Tally
 from pipeline.stages.window import Window
 from pipeline.states import State
+
+EVERY_SECONDS: Final = 10.0
+
+
+@dataclass
+class Inside:
+    """Tells the observer, of a `private` run without the document's name. `clock` counts seconds.
+
+    Threads that read documents call `reads`; only the run's own thread does anything else with it.
+    """
+
+    observer: Observer
+    private: bool
+    clock: Callable[[], float] = time.monotonic
+    _pages: dict[str, tuple[int, int]] = field(default_factory=dict)  # staging -> pages that are read, of how many
+    _last: float = field(init=False)  # when a document ended, or it was told how far one is
+
+    def __post_init__(self) -> None:
+        self._last = self.clock()
+
+    def reads(self, arrival: Arrival, done: int, of: int) -> None:
+        """Hear how many pages of a document are read."""
+        self._pages[arrival.staging or ""] = (done, of)
+
+    def waits_for(self, arrival: Arrival) -> None:
+        """The run waits until the document is read."""
+        if (pages := self._pages.get(arrival.staging or "")) and self._is_due():
+            name = None if self.private else arrival.path
+            self.observer.note(READING, document=name, pages=pages[0], of=pages[1])
+
+    def computes(self, done: int, of: int) -> bool:
+        """The model has worked on `done` tokens of a batch, `of` so many, 0 where nobody knows; whether it was told."""
+        if not self._is_due():
+            return False
+        self.observer.note(COMPUTING, tokens=done, of=of or None)
+        return True
+
+    def ended(self, arrival: Arrival) -> None:
+        """A document has come to its end."""
+        self._pages.pop(arrival.staging or "", None)
+        self._last = self.clock()
+
+    def _is_due(self) -> bool:
+        if due := self.clock() - self._last >= EVERY_SECONDS:
+            self._last = self.clock()
+        return due
+
 
 _LONG_BATCH = 200_000  # tokens: some ten seconds, of which the observer is told
 

@@ -8,11 +8,8 @@ import audit
 import engine
 from pipeline.answer.compute import Answers
 from pipeline.answer.models import Loaded, answerer, load_model
-from pipeline.inbox.find import Found, Stop
-from pipeline.inbox.parsers import isolation_of, open_parsers
-from pipeline.inbox.reader import recognition
-from pipeline.inbox.reading import ReadHere, Reading
-from pipeline.inbox.untaken import of_scan
+from pipeline.inbox.find import Found, Stop, of_scan
+from pipeline.inbox.reader import ReadHere, Reading, isolation_of, open_parsers, recognition
 from pipeline.keep.holds import held_documents
 from pipeline.keep.retention import due
 from pipeline.outbox.provenance import started

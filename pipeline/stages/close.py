@@ -1,17 +1,110 @@
-"""Close a run: its last entry, and the report."""
+"""Close a run: its counts, its last entry, and the report."""
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
-from pipeline.inbox.find import Found
+from pipeline.inbox.discover import Candidate
+from pipeline.inbox.find import STOPPED, WINDOW_CLOSED, Found, of_stop
+from pipeline.inbox.order import Source
 from pipeline.records.nights import is_told
+from pipeline.records.register import Disposition
 from pipeline.records.types import RunEmpty, RunFinished
-from pipeline.report import LISTED, RunReport
+from pipeline.report import LISTED, Observer, RunReport
 from pipeline.stages.ahead import Ahead
 from pipeline.stages.begin import Begun
 from pipeline.stages.open import Opened
-from pipeline.stages.tally import Counted
+from pipeline.states import OF_RUNS, State
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How the documents of a run ended. `left`: how many did not come to their turn; `pending` and `failed` are told of
+    one by one; `not_come_to`: the sources whose turn did not come, as the run was stopped or its window closed;
+    `passed_over`: archived documents that a rerun left when their turn came, with the reason."""
+
+    counts: Mapping[State, int]
+    known: int
+    tokens: int
+    left: int
+    pending: tuple[tuple[str, str], ...]
+    failed: tuple[tuple[str, str, str], ...]
+    not_come_to: Sequence[Source]
+    window_closed: bool
+    passed_over: tuple[tuple[str, str], ...] = ()
+
+    def unread(self) -> Iterator[Disposition]:
+        """The inputs that were not taken, or not come to; of documents that failed before, their rows say more."""
+        yield from ((State.PENDING.value, reason, path) for path, reason in self.pending)
+        yield from ((State.IGNORED.value, reason, path) for path, reason in self.passed_over)
+        why = WINDOW_CLOSED if self.window_closed else STOPPED
+        yield from of_stop([source for source in self.not_come_to if isinstance(source, Candidate)], why)
+
+
+@dataclass
+class Tally:
+    """The counts of a run as they grow. `inner`: documents that containers brought; `ended`: sources that ended."""
+
+    found: Found
+    observer: Observer
+    inner: int = 0
+    counts: dict[State, int] = field(default_factory=lambda: dict.fromkeys(OF_RUNS, 0))
+    known: int = 0
+    tokens: int = 0
+    ended: int = 0
+    pending: list[tuple[str, str]] = field(default_factory=list)
+    failed: list[tuple[str, str, str]] = field(default_factory=list)
+    passed_over: list[tuple[str, str]] = field(default_factory=list)
+
+    def expect(self, count: int) -> None:
+        """Take in that a container brings so many documents more."""
+        self.inner += count
+        self.observer.found(len(self.found.sources) + self.inner)
+
+    def count(self, row: Mapping[str, Any]) -> None:
+        """Take in the row of a document, and tell the observer of it."""
+        state, path = State(row["state"]), row["path"]
+        self.counts[state] += 1
+        self.tokens += row.get("tokens", 0)
+        self.ended += row["parent"] is None
+        if state == State.FAILED:
+            _list(self.failed, (path, row["failure"], row["reason"]))
+        elif state == State.PENDING:
+            self.pending.append((path, row["reason"]))
+        elif state == State.IGNORED and self.found.told:
+            self.passed_over.append((path, row["reason"]))
+        elif state == State.IGNORED:
+            self.known += 1
+        told = f"{row['failure']}: {row['reason']}" if row.get("failure") else row["reason"]
+        self.observer.finished(path, state.value, told)
+
+    def take_back(self, row: Mapping[str, Any], reason: str) -> None:
+        """A row that was counted is not committed, for that reason: a rerun leaves the document as it is."""
+        self.counts[State(row["state"])] -= 1
+        self.counts[State.IGNORED] += 1
+        self.failed = [told for told in self.failed if told[0] != row["path"]]
+        self.passed_over.append((row["path"], reason))
+
+    def closed(self, *, window_closed: bool) -> Counted:
+        """The counts at the end: whatever reached no state is pending, and what the scan left out is counted too.
+        `window_closed`: anything that is left is left for that reason."""
+        scan, sources = self.found.scan, self.found.sources
+        left = len(sources) + self.inner - sum(self.counts.values())
+        counts = dict(self.counts)
+        counts[State.PENDING] += left + len(scan.pending)
+        counts[State.IGNORED] += len(scan.ignored)
+        return Counted(
+            counts, self.known, self.tokens, left, tuple(self.pending), tuple(self.failed), sources[self.ended :],
+            window_closed and left > 0, tuple(self.passed_over),
+        )  # fmt: skip
+
+
+def _list(told: list[T], one: T) -> None:
+    """Keep what is told of a run short."""
+    if len(told) < LISTED:
+        told.append(one)
 
 
 def close(opened: Opened, found: Found, begun: Begun, counted: Counted, ahead: Ahead) -> RunReport:

@@ -19,12 +19,12 @@ from pipeline.outbox.running import announced
 from pipeline.outbox.space import hold_reserve
 from pipeline.plan import RunPlan, Site
 from pipeline.quality.gate import refuse_unqualified
-from pipeline.records.admissions import check_admitted
 from pipeline.records.entries import fold, read_entries
 from pipeline.records.history import History
 from pipeline.records.index import job_history
 from pipeline.records.journal import open_journal
 from pipeline.records.private import refuse_open
+from pipeline.records.register import check_admitted
 from pipeline.records.settings import job_digest
 from pipeline.records.types import Record
 from pipeline.report import Observer

@@ -8,7 +8,7 @@ from typing import Any
 import audit
 from pipeline.pages.text import brief
 from pipeline.proof.words import members_in_words, value_in_words
-from pipeline.records.records import says, without_authority
+from pipeline.records.entries import says, without_authority
 from pipeline.text.visible import visible
 
 LISTED = 5_000

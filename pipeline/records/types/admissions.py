@@ -1,8 +1,10 @@
-"""Records of who admitted or revoked a model file or a head, what was found when it was looked at again, and which job
-went back to an earlier one."""
+"""Records of what is admitted, changed or measured: keys, versions, jobs, model files and heads."""
+
+from dataclasses import dataclass
 
 from pipeline.records.types.base import Record, kind, member
-from pipeline.records.types.values import ModelInUse, Sha256, Text
+from pipeline.records.types.values import Count, Flag, Measures, ModelInUse, Sha256, Text
+from pipeline.version import WorkspaceVersion
 
 
 @kind("admission.granted", "a person admits a model file or a head: the bytes with this sha256", command=True)
@@ -52,3 +54,95 @@ class JobRolledBack(Record):
     after: ModelInUse
     by: Text
     reason: Text
+
+
+@kind("qualified", "`cloister qualify`: how often a job was right on documents whose answers were known", command=True)
+class Qualified(Record):
+    """The job and its task; the file of evaluation examples (`eval` is empty for a private job), its digest with the
+    documents that it names, the number of examples and the digest of their texts; the settings, model, learned head and
+    arithmetic that answered them; what was measured, the floor that was asked for, and whether all of it was reached.
+    """
+
+    of_job: Text = member("job")
+    task: Text
+    eval: Text
+    eval_sha256: Sha256
+    examples: Count
+    examples_sha256: Sha256
+    job_digest: Sha256
+    model: Text
+    model_sha256: Sha256
+    head: Text | None
+    head_sha256: Sha256 | None
+    numerics: Text
+    metrics: Measures
+    floor: Measures
+    passed: Flag
+
+
+@dataclass(frozen=True, slots=True)
+class JobFile:
+    """The sha256 of a job's file, and the digest of its settings."""
+
+    job_file_sha256: str
+    job_digest: str
+
+
+@kind("key.admitted", "the first run under this key")
+class KeyAdmitted(Record):
+    """The log's public key, when the first run under it begins."""
+
+    public_key: str
+
+
+@kind("key.rotated", "another key signs, from this entry on (audit/FORMAT.md)")
+class KeyRotated(Record):
+    """The public keys before and after, and the note by which the old one hands over. The log itself writes it."""
+
+    old_key: str
+    new_key: str
+    note: str
+
+
+@kind("job.admitted", "a job runs for the first time; `after`: its file and settings")
+class JobAdmitted(Record):
+    """A job's file and settings when it first runs; `before` is None."""
+
+    before: JobFile | None = None
+    after: JobFile
+
+
+@kind("job.changed", "a job's file or settings are not those of its last run")
+class JobChanged(Record):
+    """A job's file and settings at its last run and now."""
+
+    before: JobFile | None = None
+    after: JobFile
+
+
+@kind("model.admitted", "a model file is new under its name", command=True)
+class ModelAdmitted(Record):
+    """The name of a model, the sha256 of its file (`before` is None), and `by` what it came: import, quantize, run."""
+
+    model: Text
+    before: Sha256 | None = None
+    after: Sha256
+    by: Text
+
+
+@kind("model.changed", "another model file has this name", command=True)
+class ModelChanged(Record):
+    """The name of a model, the sha256 of its file before and after, and `by` what it came: import, quantize, run."""
+
+    model: Text
+    before: Sha256 | None = None
+    after: Sha256
+    by: Text
+
+
+@kind("version.changed", "another version of Cloister writes the workspace than before")
+class VersionChanged(Record):
+    """The version of Cloister that wrote the workspace and the format that it wrote, before and now."""
+
+    before: WorkspaceVersion
+    after: WorkspaceVersion

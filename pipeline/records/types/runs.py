@@ -1,4 +1,5 @@
-"""Records of runs: how each began and ended, with which settings, and which inputs got no row."""
+"""Records of runs: by what jobs start, how each run began and ended, with which settings, and which inputs got no row;
+and what was found at a start: interrupted commits, foreign files, a clock that was set."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +7,8 @@ from typing import Any
 
 from pipeline.kernel.network import Silence
 from pipeline.plan import REQUIRED, RunRequest
-from pipeline.records.types.base import Record, kind
+from pipeline.records.types.base import Record, kind, member
+from pipeline.records.types.values import Count, Flag, Text
 from pipeline.states import OF_RUNS
 
 
@@ -176,3 +178,82 @@ class Inputs(Record):
     state: str
     reason: str | None
     paths: tuple[str, ...] | None
+
+
+@kind("start.set", "from `since` on a job starts by this cron line, or after this job", command=True)
+class StartSet(Record):
+    """The job, and the cron line with its time zone or the job after which it starts. All three are None for a job that
+    has neither any more."""
+
+    of_job: Text = member("job")
+    since: Text
+    cron: Text | None
+    timezone: Text | None
+    after: Text | None
+
+
+@kind("start.decided", "what became of the `count` starts of a job that were due from `due` to `last`", command=True)
+class StartDecided(Record):
+    """The outcome, in a word, its reason in a sentence, and the run where there was one (`of_run`). All starts
+    that were due at or before `last` are decided with it."""
+
+    of_job: Text = member("job")
+    due: Text
+    last: Text
+    count: Count
+    outcome: Text
+    reason: Text
+    of_run: Text | None
+
+
+@kind(
+    "job.broken", "a job's file cannot be read; the service goes on with its last good version if `kept`", handed=True
+)
+class JobBroken(Record):
+    """The job, the first of its problems, and whether there is an earlier version to go on with."""
+
+    of_job: Text = member("job")
+    problem: Text
+    kept: Flag
+
+
+@kind("job.mended", "a job's file can be read again", handed=True)
+class JobMended(Record):
+    """The job."""
+
+    of_job: Text = member("job")
+
+
+@kind("recovered.cut", "what an interrupted commit left behind the log was cut")
+class RecoveredCut(Record):
+    """How many bytes, entries and files there were behind the checkpoint."""
+
+    bytes: int
+    entries: int
+    files: int
+
+
+@kind("recovered.undone", "staged files that were never committed were removed")
+class RecoveredUndone(Record):
+    """How many files were removed."""
+
+    files: int
+
+
+@kind("handover.refused", "what lay in state/handover/ was no record that may be handed over")
+class HandoverRefused(Record):
+    """The name and owner of the file, why it was refused, and the name under which it is kept (earlier
+    versions did not say it)."""
+
+    file: str
+    owner: str
+    reason: str
+    kept: str = ""
+
+
+@kind("clock.stepped", "the clock was set since the entry of `before`")
+class ClockStepped(Record):
+    """The clock was set by so many seconds since the entry before, whose time this is."""
+
+    seconds: float
+    before: str

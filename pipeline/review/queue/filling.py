@@ -10,7 +10,7 @@ from pipeline.errors import BadPartError
 from pipeline.plan import Site
 from pipeline.records.current import Identity, RowKey, answers_copies, replaced
 from pipeline.records.entries import read_entries
-from pipeline.records.remembered import Remembered
+from pipeline.records.index import Remembered
 from pipeline.records.types import DeletedByRule, Document, Erased, Part, Record, RunStarted
 from pipeline.review.queue.answers import Answered, answers, shortened
 from pipeline.review.queue.asking import OTHER, RANKS

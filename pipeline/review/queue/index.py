@@ -12,7 +12,7 @@ from typing import Any
 
 import audit
 from pipeline.plan import Site
-from pipeline.records.indexes.log import AT_ONCE, LogIndex
+from pipeline.records.indexes import AT_ONCE, LogIndex
 from pipeline.review.queue.asking import (
     behind,
     fact,

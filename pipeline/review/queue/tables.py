@@ -11,8 +11,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from pipeline.records.current import RowKey, Versions
-from pipeline.records.indexes.file import IndexFile
-from pipeline.records.indexes.queue import NAME
+from pipeline.records.indexes import NAME, IndexFile
 
 NO_SCORE = 9.0
 """A score behind every score, for rows that have none."""

@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline import differences, sentence, settings_in_words
-from pipeline.records.records import from_json
+from pipeline.records.entries import from_json
 from pipeline.records.types import KINDS
 from tests.pipeline.records.samples import completed
 

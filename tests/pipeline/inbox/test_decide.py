@@ -8,8 +8,7 @@ from pipeline import Candidate, Failure, RunPlan, State
 from pipeline.document import Member, Parsed
 from pipeline.inbox.decide import Decisions
 from pipeline.inbox.intake import Again, Arrival
-from pipeline.inbox.order import Ended, Left, Node, Outcome, Room, Source
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Ended, Left, Node, Outcome, Room, Source, Work
 from pipeline.records.history import History
 
 DOCUMENT, OTHER = "a" * 64, "b" * 64

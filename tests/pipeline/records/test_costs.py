@@ -11,8 +11,7 @@ import pytest
 
 import engine
 from pipeline import RunPlan
-from pipeline.records.costs.jobs import AllCosts, JobCosts
-from pipeline.records.costs.met import MetFiles
+from pipeline.records.costs import AllCosts, JobCosts, MetFiles
 from pipeline.records.entries import fold, read_entries
 from pipeline.records.types import Document, RunStarted, Worker
 from tests.pipeline.test_run import INVOICE, LEASE, entries, go

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from pipeline.records.entries import from_json
 from pipeline.records.history import FailedBefore, Held, History, read_history
-from pipeline.records.records import from_json
 from pipeline.records.types import RunEmpty
 from tests.pipeline.records.samples import completed
 

@@ -16,8 +16,8 @@ import pipeline
 from pipeline import Failure, RunPlan
 from pipeline.plan import Retention
 from pipeline.records import requests
+from pipeline.records.entries import from_json
 from pipeline.records.handover import folder_of
-from pipeline.records.records import from_json
 from pipeline.records.types import KINDS, members_of
 from tests.models import write_bert_folder
 from tests.pipeline.conftest import Witness, make_plan

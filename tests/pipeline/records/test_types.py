@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import audit
-from pipeline.records.records import Untold, from_json, says
+from pipeline.records.entries import Untold, from_json, says
 from pipeline.records.types import KINDS, Document, Erased, LogExported, ReadResults, Record, members_of
 from tests.pipeline.records.samples import sample
 

@@ -1,8 +1,7 @@
-"""Which archived documents a rerun takes: by the index of rows, and by the log and the archive.
+"""Archived documents are answered again: which of them, why, and which are left, by the index of rows and the log.
 
-A rerun that was cut off goes on when the same is asked for again: it takes the rows that fitted when it first began, as
-far as nothing took their places since. So nothing is answered twice, whatever it was cut off by, and a sample stays
-the same sample.
+A rerun that was cut off goes on when the same is asked for again: it takes the rows that fitted when it first began,
+unless others took their places since. So nothing is answered twice, and a sample stays the same sample.
 """
 
 import errno
@@ -16,15 +15,23 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import audit
+from pipeline.answer.heads import with_head
+from pipeline.answer.models import check_model, writing_of
 from pipeline.atrest.files import AtRest
+from pipeline.inbox.discover import Scan
+from pipeline.inbox.find import Found
 from pipeline.inbox.intake import ALTERED, GONE, Archived
 from pipeline.keep.holds import Holds, held_documents
 from pipeline.outbox.deletion import Deletions
 from pipeline.outbox.placement import archive_folder
 from pipeline.plan import Rerun, RunPlan, Site
 from pipeline.records.entries import fold, read_entries
+from pipeline.records.history import History
+from pipeline.records.index import history_of
+from pipeline.records.register import check_admitted
+from pipeline.records.settings import job_digest
 from pipeline.records.types import Document, Held, Record, RerunAsked, RunStarted
-from pipeline.report import WHY, Rerunning
+from pipeline.report import WHY, Observer, Rerunning
 from pipeline.review.queue.index import open_queue
 from pipeline.review.queue.shown import Filter
 from pipeline.review.sampling import drawn, new_seed
@@ -182,3 +189,23 @@ def _sizes(at_rest: AtRest, folder: Path) -> Iterator[int]:
     for path in folder.iterdir() if folder.is_dir() else ():
         if stat.S_ISREG(path.lstat().st_mode):
             yield at_rest.size(path)
+
+
+def find_archived(plan: RunPlan, history: History, digest: str, model_sha256: str, observer: Observer) -> Found:
+    """The archived documents that the plan asks for. What is left is among the ignored of the scan, with the reason.
+    audit.AuditError, OSError."""
+    choice = choose(plan, digest, model_sha256, history.rerun)
+    if choice.told.continued:
+        observer.note("goes on with the rerun that was cut off")
+    return Found(Scan((), (), (), choice.left), choice.sources, choice.asked, choice.told)
+
+
+def foresee_rerun(plan: RunPlan) -> Rechosen:
+    """What a rerun would take now. Nothing is answered or recorded, and the log need not be held. Raises what the run
+    would raise for its model; audit.AuditError, OSError."""
+    model_sha256 = check_model(plan)
+    plan = replace(with_head(plan, model_sha256), writing=writing_of(plan))
+    size = audit.read_checkpoint(plan.site.audit, plan.site.public_key).size
+    history = history_of(plan.site, size, plan.job)
+    check_admitted(plan.site, replace(plan.model, sha256=model_sha256), history.register.admissions)
+    return choose(plan, job_digest(plan, model_sha256), model_sha256, history.rerun)
