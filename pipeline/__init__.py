@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from pipeline.backup.restoring import Restored, restore
     from pipeline.bench.measure import Bench, Ceiling, bench_model
     from pipeline.chronicle.index import Chronicle, open_chronicle
-    from pipeline.chronicle.sentences import sentence
     from pipeline.chronicle.settings import Difference, differences, read_settings, settings_in_words
     from pipeline.chronicle.tally import Tally, tally
     from pipeline.chronicle.told import Day, Happening, ModelUse, RunTold, Throughput
@@ -113,7 +112,7 @@ if TYPE_CHECKING:
     from pipeline.quality.qualify import Asked, Measured, Qualification, qualify
     from pipeline.records.costs import AllCosts, Costs, Held, JobCosts, MetFiles
     from pipeline.records.drop import DropFolder, LeftFile
-    from pipeline.records.entries import entries_at, read_entries, says
+    from pipeline.records.entries import entries_at, meaning, read_entries
     from pipeline.records.journal import ClockSeen, Recorded, look_at_clock, open_journal, record
     from pipeline.records.private import refuse_open
     from pipeline.records.register import (
@@ -234,7 +233,6 @@ _LATER = {
     "pipeline.backup.restoring": "Restored restore",
     "pipeline.bench.measure": "Bench Ceiling bench_model",
     "pipeline.chronicle.index": "Chronicle open_chronicle",
-    "pipeline.chronicle.sentences": "sentence",
     "pipeline.chronicle.settings": "Difference differences read_settings settings_in_words",
     "pipeline.chronicle.tally": "Tally tally",
     "pipeline.chronicle.told": "Day Happening ModelUse Throughput RunTold",
@@ -295,7 +293,7 @@ _LATER = {
     "pipeline.records.register": "Admissions Decision Register check_admitted model_news read_admissions refusal_of",
     "pipeline.records.costs": "AllCosts Costs Held JobCosts MetFiles",
     "pipeline.records.drop": "DropFolder LeftFile",
-    "pipeline.records.entries": "entries_at read_entries says",
+    "pipeline.records.entries": "entries_at read_entries meaning",
     "pipeline.records.journal": "ClockSeen Recorded look_at_clock open_journal record",
     "pipeline.records.private": "refuse_open",
     "pipeline.records.settings": "label",

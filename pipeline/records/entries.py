@@ -13,6 +13,7 @@ import audit
 from pipeline.plan import Site
 from pipeline.records.private import Reader
 from pipeline.records.types import KINDS, Document, Record, members_of
+from pipeline.records.types.base import capitalized
 from pipeline.records.types.values import fits
 
 _NEAR = 4096  # entries that are read through rather than looked up anew
@@ -98,6 +99,10 @@ class Untold(Record):
         """The type in `said`."""
         return str(self.said["type"])
 
+    def sentence(self) -> str:
+        """That it proves nothing, or its type where that is not known."""
+        return capitalized(meaning(self.type) or self.type.replace(".", " "))
+
     @property
     def forged(self) -> bool:
         """Whether it was handed over and may not be."""
@@ -118,11 +123,11 @@ def without_authority(said: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**said, "type": f"{UNPROVED}{said['type']}"} if forged else said
 
 
-def says(kind: str) -> str | None:
+def meaning(kind: str) -> str | None:
     """The meaning of records of a type, in words; None for a type that this version does not know."""
     if kind.startswith(UNPROVED):
         return "it was handed over, so it proves nothing"
-    return KINDS[kind].SAYS if kind in KINDS else None
+    return KINDS[kind].MEANING if kind in KINDS else None
 
 
 def check_record(record: Mapping[str, Any]) -> None:

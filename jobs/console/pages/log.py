@@ -96,7 +96,7 @@ def tell(entries: Iterable[pipeline.Record]) -> list[Told]:
         Told(
             n=entry.n,
             type=entry.type,
-            says=pipeline.sentence(entry),
+            says=entry.says(),
             time=entry.time,
             user=entry.user,
             host=entry.host,

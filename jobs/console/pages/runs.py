@@ -71,7 +71,7 @@ def _run(visit: Visit) -> Response:
         settings=settings,
         change=attempt(lambda: change_of(house, run)),
         night=attempt(lambda: _night(house, run)),
-        happened=attempt(lambda: [(each.n, each.time, pipeline.sentence(each)) for each in _entries(house, numbers)]),
+        happened=attempt(lambda: [(each.n, each.time, each.says()) for each in _entries(house, numbers)]),
         turn=turn(house),
     )
 

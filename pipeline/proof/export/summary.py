@@ -8,7 +8,7 @@ from typing import Any
 import audit
 from pipeline.pages.text import brief
 from pipeline.proof.words import members_in_words, value_in_words
-from pipeline.records.entries import says, without_authority
+from pipeline.records.entries import meaning, without_authority
 from pipeline.text.visible import visible
 
 LISTED = 5_000
@@ -18,7 +18,7 @@ _COUNTS = ("done", "abstained", "review", "failed", "duplicate", "ignored", "pen
 _EARLY = ("interrupted", "window_closed")
 _OF_DOCUMENT = ("path", "document", "reason")
 _PARTS_OF_OTHERS = {"part", "placed", "settings"}  # counted, not listed
-_LEFT_OUT = {"reported": {"shares", "rows", "first", "markdown", "job_digest"}}  # the page itself says it better
+_LEFT_OUT = {"reported": {"shares", "rows", "first", "markdown", "job_digest"}}  # the page itself meaning it better
 DECIDED = "decided."
 """What the kind of a deed begins with that is the decision of a person on a row."""
 _PERSON = "by"
@@ -100,7 +100,7 @@ class Summary:
 
     def _event(self, entry: Entry, kind: str) -> None:
         said = {name: value for name, value in entry.items() if name not in _LEFT_OUT.get(kind, ())}
-        told = {"type": visible(kind), "says": type_in_words(kind), "facts": _facts(said), "by": _person(entry)}
+        told = {"type": visible(kind), "meaning": type_in_words(kind), "facts": _facts(said), "by": _person(entry)}
         self.events.add(_brief(entry) | told)
 
     def _document(self, entry: Entry) -> None:
@@ -145,7 +145,7 @@ def _brief(entry: Entry) -> dict[str, Any]:
 
 def type_in_words(kind: str) -> str:
     """The meaning of records of a type, for people."""
-    return (says(kind) or "a type that this version does not know").replace("`", "")
+    return (meaning(kind) or "a type that this version does not know").replace("`", "")
 
 
 def _decision(entry: Entry) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _decision(entry: Entry) -> dict[str, Any]:
     facts = [(label, _cut(_text(told, label))) for label in told if told[label] is not None]
     says_so = "a person decided on a row; what was decided took its place"
     by, action = _text(said, "by"), _text(said, "action")
-    return {"type": "document", "says": says_so, "facts": facts, "by": by, "action": action}
+    return {"type": "document", "meaning": says_so, "facts": facts, "by": by, "action": action}
 
 
 def _text(entry: Entry, name: str) -> str:

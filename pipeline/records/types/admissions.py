@@ -2,12 +2,17 @@
 
 from dataclasses import dataclass
 
-from pipeline.records.types.base import Record, kind, member
+from pipeline.records.types.base import Record, counted, kind, member
 from pipeline.records.types.values import Count, Flag, Measures, ModelInUse, Sha256, Text
 from pipeline.version import WorkspaceVersion
 
 
-@kind("admission.granted", "a person admits a model file or a head: the bytes with this sha256", command=True)
+@kind(
+    "admission.granted",
+    "a person admits a model file or a head: the bytes with this sha256",
+    "{0.by} admitted {0.file}.",
+    command=True,
+)
 class AdmissionGranted(Record):
     """The file in models/ and its sha256, who admits it, its licence and where it comes from; the sha256 of the golden
     texts and of what it answered to them, and the arithmetic that computed it (None where it was asked nothing)."""
@@ -22,7 +27,12 @@ class AdmissionGranted(Record):
     numerics: Text | None
 
 
-@kind("admission.revoked", "no job may use the bytes with this sha256 any more", command=True)
+@kind(
+    "admission.revoked",
+    "no job may use the bytes with this sha256 any more",
+    "{0.by} revoked {0.file}: {0.reason}.",
+    command=True,
+)
 class AdmissionRevoked(Record):
     """The file in models/ (as it was called then) and its sha256, who revokes it, and why."""
 
@@ -33,7 +43,10 @@ class AdmissionRevoked(Record):
 
 
 @kind(
-    "admission.verified", "`cloister model verify`: a file and its golden answers against their admission", command=True
+    "admission.verified",
+    "`cloister model verify`: a file and its golden answers against their admission",
+    "{0.file} was held against its admission: bytes {0.bytes}, golden answers {0.answers}.",
+    command=True,
 )
 class AdmissionVerified(Record):
     """The file and the sha256 that was admitted; what was found of its bytes (same, other, gone) and of its golden
@@ -45,7 +58,12 @@ class AdmissionVerified(Record):
     answers: Text
 
 
-@kind("job.rolled_back", "a job goes back to a model that it used before", command=True)
+@kind(
+    "job.rolled_back",
+    "a job goes back to a model that it used before",
+    "{0.by} took {0.of_job} back to the model {0.after.model}: {0.reason}.",
+    command=True,
+)
 class JobRolledBack(Record):
     """The job, the model and head in its file before and after, who did it, and why."""
 
@@ -79,6 +97,10 @@ class Qualified(Record):
     floor: Measures
     passed: Flag
 
+    def sentence(self) -> str:
+        reached = {None: "", True: ", and its floor reached", False: ", below its floor"}[self.passed]
+        return f"{self.of_job} was measured on {counted(self.examples, 'document')}{reached}."
+
 
 @dataclass(frozen=True, slots=True)
 class JobFile:
@@ -104,7 +126,11 @@ class KeyRotated(Record):
     note: str
 
 
-@kind("job.admitted", "a job runs for the first time; `after`: its file and settings")
+@kind(
+    "job.admitted",
+    "a job runs for the first time; `after`: its file and settings",
+    "{0.job}: the job runs for the first time.",
+)
 class JobAdmitted(Record):
     """A job's file and settings when it first runs; `before` is None."""
 
@@ -119,8 +145,16 @@ class JobChanged(Record):
     before: JobFile | None = None
     after: JobFile
 
+    def sentence(self) -> str:
+        same = self.before and self.before.job_digest == self.after.job_digest
+        return (
+            f"{self.job}: the job's file changed{', but none of the settings that determine results' if same else ''}."
+        )
 
-@kind("model.admitted", "a model file is new under its name", command=True)
+
+@kind(
+    "model.admitted", "a model file is new under its name", "The model file {0.model} is new, by {0.by}.", command=True
+)
 class ModelAdmitted(Record):
     """The name of a model, the sha256 of its file (`before` is None), and `by` what it came: import, quantize, run."""
 
@@ -130,7 +164,12 @@ class ModelAdmitted(Record):
     by: Text
 
 
-@kind("model.changed", "another model file has this name", command=True)
+@kind(
+    "model.changed",
+    "another model file has this name",
+    "The model file {0.model} is another one than before, by {0.by}.",
+    command=True,
+)
 class ModelChanged(Record):
     """The name of a model, the sha256 of its file before and after, and `by` what it came: import, quantize, run."""
 
@@ -140,7 +179,11 @@ class ModelChanged(Record):
     by: Text
 
 
-@kind("version.changed", "another version of Cloister writes the workspace than before")
+@kind(
+    "version.changed",
+    "another version of Cloister writes the workspace than before",
+    "Cloister {0.after.version} writes from here on; {0.before.version} did before.",
+)
 class VersionChanged(Record):
     """The version of Cloister that wrote the workspace and the format that it wrote, before and now."""
 

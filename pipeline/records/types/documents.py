@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.records.types.base import Json, Record, kind, member
+from pipeline.records.types.base import Json, Record, counted, kind, member
 from pipeline.records.types.values import Count, Numbers, Text
 
 ACCEPTED, CORRECTED, REJECTED = "accepted", "corrected", "rejected"
@@ -53,6 +53,9 @@ class ReviewRefused(Record):
     kept: str
     of: int | None
     by: str | None
+
+    def sentence(self) -> str:
+        return f"A decision by {self.by or 'somebody'} was not taken up: {self.reason}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +188,12 @@ class Document(Record):
         markdown = (self.markdown,) if self.markdown else ()
         return (*markdown, *(self.outputs or ()))
 
+    def sentence(self) -> str:
+        if self.review:
+            return f"{self.job}: {self.review.by} {self.review.action} the answer of entry {self.review.of}."
+        name = "a private document" if self.closed else self.path
+        return f"{self.job}: {name} is {self.state}{f' ({self.failure})' if self.failure else ''}."
+
 
 @kind("part", "a table of results, of the documents before it")
 class Part(Record):
@@ -198,8 +207,11 @@ class Part(Record):
     folder: str
     afterwards: str
 
+    def sentence(self) -> str:
+        return f"{self.job}: a table of {counted(self.rows, 'row')} was committed."
 
-@kind("placed", "a part and its documents are in place")
+
+@kind("placed", "a part and its documents are in place", "{0.job}: a table and its documents are in place.")
 class Placed(Record):
     """The name of the part."""
 
@@ -231,7 +243,11 @@ class RewrittenPart:
     entries: tuple[int, ...]
 
 
-@kind("deleted.by_rule", "what the job keeps no longer is to be deleted")
+@kind(
+    "deleted.by_rule",
+    "what the job keeps no longer is to be deleted",
+    "{0.job}: what is older than {0.days:g} days is to be deleted, by the rule {0.rule}.",
+)
 class DeletedByRule(Record):
     """The rule and its days; the entries whose archived bytes and text go, the files of rows that go, and the entries
     whose Markdown and output files, or whose report, go."""
@@ -263,12 +279,15 @@ class Erased(Record):
         of_rows = (number for part in self.rows for number in part.entries)
         return frozenset((*self.entries, *self.archive, *self.failed, *self.markdown, *of_rows))
 
+    def sentence(self) -> str:
+        return f"{counted(len(self.entries), 'row')} and what they rest on are to be erased: {self.reason}."
+
 
 Deletion = DeletedByRule | Erased
 """The records that announce a deletion; `Deleted` says that it is done."""
 
 
-@kind("deleted", "a deletion is done")
+@kind("deleted", "a deletion is done", "What entry {0.deletion} announced is deleted.")
 class Deleted(Record):
     """The number of the entry that announced it."""
 
@@ -282,8 +301,11 @@ class Held(Record):
     entries: tuple[int, ...]
     reason: str
 
+    def sentence(self) -> str:
+        return f"{counted(len(self.entries), 'document')} may not be deleted: {self.reason}."
 
-@kind("released", "a hold has ended")
+
+@kind("released", "a hold has ended", "The hold of entry {0.hold} ended: {0.reason}.")
 class Released(Record):
     """The number of the entry that held them, and why they are released."""
 

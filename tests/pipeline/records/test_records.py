@@ -48,7 +48,9 @@ def inputs(plan: RunPlan) -> dict[str, tuple[str, str]]:
 def test_the_table_on_the_page_is_the_one_in_the_code() -> None:
     rows = re.findall(r"^\| `([a-z._]+)` \| (.*?) \| (.*?) \|$", TABLE, re.M)
     written = {kind: (members, says) for kind, members, says in rows if kind in KINDS or "." in kind}
-    expected = {name: (" ".join(f"`{each}`" for each in members_of(kind)), kind.SAYS) for name, kind in KINDS.items()}
+    expected = {
+        name: (" ".join(f"`{each}`" for each in members_of(kind)), kind.MEANING) for name, kind in KINDS.items()
+    }
     assert written == expected
 
 
