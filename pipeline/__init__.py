@@ -37,10 +37,6 @@ if TYPE_CHECKING:
     from pipeline.backup.manifest import BackupRefusedError
     from pipeline.backup.restoring import Restored, restore
     from pipeline.bench.measure import Bench, Ceiling, bench_model
-    from pipeline.chronicle.index import Chronicle, open_chronicle
-    from pipeline.chronicle.settings import Difference, differences, read_settings, settings_in_words
-    from pipeline.chronicle.tally import Tally, tally
-    from pipeline.chronicle.told import Day, Happening, ModelUse, RunTold, Throughput
     from pipeline.cluster.authority import issue_credential, make_credentials
     from pipeline.cluster.look import look_at_workers
     from pipeline.cluster.peers import HEAD_ROLE, WORKER_ROLE, read_credential
@@ -59,6 +55,8 @@ if TYPE_CHECKING:
     from pipeline.inbox.discover import Candidate, Scan, scan
     from pipeline.inbox.find import check_inbox, set_aside
     from pipeline.inbox.reader import Protection, check_isolation, protections_here
+    from pipeline.index.index import Index, items_in_order, open_index, rows_in_order
+    from pipeline.index.values import SORTS, Day, Filter, Happening, Item, ModelUse, Night, Page, RunTold, Throughput
     from pipeline.keep.erasure import Erased, ErasureRefusedError, erase
     from pipeline.keep.holds import Hold, hold, holds, release
     from pipeline.kernel.network import WATCHED, Silence, refuse_network, watch_network
@@ -112,7 +110,7 @@ if TYPE_CHECKING:
     from pipeline.quality.qualify import Asked, Measured, Qualification, qualify
     from pipeline.records.costs import AllCosts, Costs, Held, JobCosts, MetFiles
     from pipeline.records.drop import DropFolder, LeftFile
-    from pipeline.records.entries import entries_at, meaning, read_entries
+    from pipeline.records.entries import Tally, entries_at, meaning, read_entries, tally
     from pipeline.records.journal import ClockSeen, Recorded, look_at_clock, open_journal, record
     from pipeline.records.private import refuse_open
     from pipeline.records.register import (
@@ -124,7 +122,7 @@ if TYPE_CHECKING:
         read_admissions,
         refusal_of,
     )
-    from pipeline.records.settings import label
+    from pipeline.records.settings import Difference, differences, label, read_settings, settings_in_words
     from pipeline.records.types import (
         KINDS,
         ConsoleInvited,
@@ -169,9 +167,6 @@ if TYPE_CHECKING:
         take_up_reviews,
     )
     from pipeline.review.examples import REVIEW, review_examples
-    from pipeline.review.queue.index import Queue, open_queue
-    from pipeline.review.queue.rows import items_in_order, rows_in_order
-    from pipeline.review.queue.shown import SORTS, Filter, Item, Night, Page
     from pipeline.review.refused import ReviewRefusedError
     from pipeline.review.row import entry_of, row_of
     from pipeline.review.sampling import Standing, draw, new_seed, samples, standing
@@ -232,10 +227,8 @@ _LATER = {
     "pipeline.backup.manifest": "BackupRefusedError",
     "pipeline.backup.restoring": "Restored restore",
     "pipeline.bench.measure": "Bench Ceiling bench_model",
-    "pipeline.chronicle.index": "Chronicle open_chronicle",
-    "pipeline.chronicle.settings": "Difference differences read_settings settings_in_words",
-    "pipeline.chronicle.tally": "Tally tally",
-    "pipeline.chronicle.told": "Day Happening ModelUse Throughput RunTold",
+    "pipeline.records.settings": "Difference differences label read_settings settings_in_words",
+    "pipeline.records.entries": "Tally entries_at meaning read_entries tally",
     "pipeline.cluster.authority": "issue_credential make_credentials",
     "pipeline.cluster.look": "look_at_workers",
     "pipeline.cluster.peers": "HEAD_ROLE WORKER_ROLE read_credential",
@@ -293,10 +286,8 @@ _LATER = {
     "pipeline.records.register": "Admissions Decision Register check_admitted model_news read_admissions refusal_of",
     "pipeline.records.costs": "AllCosts Costs Held JobCosts MetFiles",
     "pipeline.records.drop": "DropFolder LeftFile",
-    "pipeline.records.entries": "entries_at read_entries meaning",
     "pipeline.records.journal": "ClockSeen Recorded look_at_clock open_journal record",
     "pipeline.records.private": "refuse_open",
-    "pipeline.records.settings": "label",
     "pipeline.proof.serving": "Known Rule ServiceNow",
     "pipeline.records.types": (
         "KINDS ConsoleInvited ConsoleRevoked Document Isolation JobBroken JobMended ModelAndHead NetworkRefused "
@@ -306,9 +297,8 @@ _LATER = {
     ),
     "pipeline.report": "COMPUTING READING Observer Rerunning RunReport joined",
     "pipeline.rerun": "RERUNNABLE Rechosen foresee_rerun",
-    "pipeline.review.queue.index": "Queue open_queue",
-    "pipeline.review.queue.rows": "items_in_order rows_in_order",
-    "pipeline.review.queue.shown": "SORTS Filter Item Night Page",
+    "pipeline.index.index": "Index items_in_order open_index rows_in_order",
+    "pipeline.index.values": "SORTS Day Filter Happening Item ModelUse Night Page RunTold Throughput",
     "pipeline.review.row": "entry_of row_of",
     "pipeline.review.sampling": "Standing draw new_seed samples standing",
     "pipeline.review.sheets": (

@@ -21,6 +21,8 @@ from pipeline.atrest.files import AtRest
 from pipeline.inbox.discover import Scan
 from pipeline.inbox.find import Found
 from pipeline.inbox.intake import ALTERED, GONE, Archived
+from pipeline.index.index import open_index
+from pipeline.index.values import Filter
 from pipeline.keep.holds import Holds, held_documents
 from pipeline.outbox.deletion import Deletions
 from pipeline.outbox.placement import archive_folder
@@ -32,8 +34,6 @@ from pipeline.records.register import check_admitted
 from pipeline.records.settings import job_digest
 from pipeline.records.types import Document, Held, Record, RerunAsked, RunStarted
 from pipeline.report import WHY, Observer, Rerunning
-from pipeline.review.queue.index import open_queue
-from pipeline.review.queue.shown import Filter
 from pipeline.review.sampling import drawn, new_seed
 from pipeline.states import ANSWERED, State
 from pipeline.text.visible import shown
@@ -70,7 +70,7 @@ def choose(plan: RunPlan, digest: str, model_sha256: str, last: RunStarted | Non
     try:
         rows = _rows(plan, plan.rerun, digest, before)
     except sqlite3.Error as error:
-        raise OSError(errno.EIO, f"{error}; delete it, it is made again", "state/queue.sqlite") from error
+        raise OSError(errno.EIO, f"{error}; delete it, it is made again", "state/index.sqlite") from error
     asked = _asked(plan, plan.rerun, question, rows, before)
     wanted = rows.fit - rows.same
     if asked.sample is not None:
@@ -105,14 +105,14 @@ def _rows(plan: RunPlan, rerun: Rerun, digest: str, before: RerunAsked | None) -
         jobs=(plan.job,), states=rerun.states or tuple(map(str, RERUNNABLE)), labels=rerun.labels,
         folder=rerun.folder, night=rerun.night, text=rerun.text,
     )  # fmt: skip
-    with open_queue(plan.site) as queue:
-        queue.refresh()
+    with open_index(plan.site) as index:
+        index.refresh()
         size = before.size if before else None
-        fit = set(queue.entries(asked, size))
-        same = set() if rerun.everything else set(queue.entries(replace(asked, digests=(digest,)), size))
-        decided = set() if rerun.decided else set(queue.entries(replace(asked, review="any"), size))
-        current = set(queue.entries(Filter(jobs=(plan.job,)))) if before else fit
-        return _Rows(before.size if before else queue.size, fit, same, decided, current)
+        fit = set(index.entries(asked, size))
+        same = set() if rerun.everything else set(index.entries(replace(asked, digests=(digest,)), size))
+        decided = set() if rerun.decided else set(index.entries(replace(asked, review="any"), size))
+        current = set(index.entries(Filter(jobs=(plan.job,)))) if before else fit
+        return _Rows(before.size if before else index.size, fit, same, decided, current)
 
 
 def _question(site: Site, rerun: Rerun) -> str:

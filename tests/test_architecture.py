@@ -36,7 +36,7 @@ ALLOWED = {
         "pipeline/review/commit.py",
         "pipeline/proof/export/mirror.py",
         "pipeline/outbox/tables/parquet.py",
-        "pipeline/review/queue/answers.py",
+        "pipeline/index/answers.py",
         "pipeline/tasks/",
         "pipeline/cluster/wire.py",
     ),
@@ -77,8 +77,7 @@ NETWORK = {"socket", "http", "urllib.request", "ftplib", "smtplib", "ssl", "xmlr
 ROOMS = (
     *("errors", "states", "document", "kernel"),
     *("paths", "atrest", "text", "pages", "openai", "parse", "heads", "tasks", "plan", "version", "records"),
-    "chronicle",
-    *("report", "forecast", "inbox", "answer", "learn", "quality", "outbox", "reports", "keep", "proof"),
+    *("report", "forecast", "inbox", "answer", "learn", "quality", "outbox", "index", "reports", "keep", "proof"),
     "backup",
     *("review", "rerun", "view"),
     *("control", "bench", "cluster", "stages", "run"),

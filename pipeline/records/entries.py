@@ -1,12 +1,9 @@
-"""The entries of a workspace's log, as everything in this package reads them, and which records commands may make.
-
-Anyone who can write into the workspace's state/ may have made what was handed over (handover.py). So only types that
-prove nothing may be handed over, and each of their values is checked.
-"""
+"""How often the log says each thing, and what it said last: the facts for whoever has to judge how a site is run."""
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import audit
@@ -15,6 +12,45 @@ from pipeline.records.private import Reader
 from pipeline.records.types import KINDS, Document, Record, members_of
 from pipeline.records.types.base import capitalized
 from pipeline.records.types.values import fits
+
+
+@dataclass
+class Tally:
+    """The entries of a log, counted. `first` and `latest`: when the first and the last one were written; `last`: the
+    last entry of each type, as the log has it; `states`: the rows by their state; `users`: who wrote, by their name in
+    the operating system."""
+
+    size: int = 0
+    first: str | None = None
+    latest: str | None = None
+    counts: Counter[str] = field(default_factory=Counter)
+    last: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    states: Counter[str] = field(default_factory=Counter)
+    users: Counter[str] = field(default_factory=Counter)
+
+    def take(self, entry: Mapping[str, Any]) -> None:
+        """Take in the next entry, as the log has it."""
+        kind = entry["type"]
+        self.size += 1
+        self.first, self.latest = self.first or entry["time"], entry["time"]
+        self.counts[kind] += 1
+        self.last[kind] = entry
+        self.users[str(entry["user"])] += 1
+        if kind == "document":
+            self.states[entry["state"]] += 1
+
+
+def tally(site: Site) -> Tally:
+    """Count all entries of the log, as whoever has only `audit/` can. Raises audit.AuditError."""
+    told = Tally()
+    for _, entry in recorded_entries(site):
+        told.take(entry)
+    return told
+
+
+# Anyone who can write into the workspace's state/ may have made what was handed over (handover.py). So only types that
+# prove nothing may be handed over, and each of their values is checked.
+
 
 _NEAR = 4096  # entries that are read through rather than looked up anew
 

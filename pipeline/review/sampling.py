@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import audit
+from pipeline.index.index import Index
+from pipeline.index.values import Filter, Item
 from pipeline.plan import Site
 from pipeline.records.entries import read_entries
 from pipeline.records.types import Sampled
 from pipeline.review.interval import clopper_pearson
-from pipeline.review.queue.index import Queue
-from pipeline.review.queue.shown import Filter, Item
 
 MOST = 2_000
 """Rows of a sample, so that its record is short."""
@@ -63,15 +63,15 @@ class Standing:
         return clopper_pearson(self.count(WRONG), self.looked_at) if self.is_complete else None
 
 
-def draw(site: Site, queue: Queue, job: str, size: int, seed: str, by: str, label: str | None = None) -> Sampled:
-    """Draw rows of a job; the record of it, which is not in the log yet. The queue must be up to date. LookupError
+def draw(site: Site, index: Index, job: str, size: int, seed: str, by: str, label: str | None = None) -> Sampled:
+    """Draw rows of a job; the record of it, which is not in the log yet. The index must be up to date. LookupError
     where there is no row to draw."""
-    population = _population(queue, job, label, None)
+    population = _population(index, job, label, None)
     if not population:
         raise LookupError(f"{job} has no row that is done and that nobody decided{f', with {label}' if label else ''}")
     entries = tuple(sorted(drawn(population, seed, min(size, MOST))))
     return Sampled(
-        of_job=job, label=label, seed=seed, size=queue.size, population=len(population), entries=entries, by=by
+        of_job=job, label=label, seed=seed, size=index.size, population=len(population), entries=entries, by=by
     )
 
 
@@ -80,16 +80,16 @@ def samples(site: Site, job: str | None = None) -> Iterator[Sampled]:
     yield from (entry for entry in read_entries(site) if isinstance(entry, Sampled) and job in (None, entry.of_job))
 
 
-def standing(queue: Queue, sample: Sampled) -> Standing:
+def standing(index: Index, sample: Sampled) -> Standing:
     """Return what became of the rows of a sample."""
-    population = _population(queue, sample.of_job, sample.label, sample.size)
+    population = _population(index, sample.of_job, sample.label, sample.size)
     again = tuple(sorted(drawn(population, sample.seed, len(sample.entries)))) == sample.entries
-    return Standing(sample, tuple(_checked(queue, entry) for entry in sample.entries), again)
+    return Standing(sample, tuple(_checked(index, entry) for entry in sample.entries), again)
 
 
-def _population(queue: Queue, job: str, label: str | None, size: int | None) -> list[int]:
+def _population(index: Index, job: str, label: str | None, size: int | None) -> list[int]:
     labels = (label,) if label else ()
-    return queue.entries(Filter(jobs=(job,), states=("done",), labels=labels, review="none"), size)
+    return index.entries(Filter(jobs=(job,), states=("done",), labels=labels, review="none"), size)
 
 
 def drawn(population: Iterable[int], seed: str, count: int) -> list[int]:
@@ -101,15 +101,15 @@ def drawn(population: Iterable[int], seed: str, count: int) -> list[int]:
     return heapq.nsmallest(count, population, key=digest)
 
 
-def _checked(queue: Queue, entry: int) -> Checked:
+def _checked(index: Index, entry: int) -> Checked:
     try:
-        item = queue.item(entry)
+        item = index.item(entry)
     except LookupError:
         return Checked(entry, GONE, None)
     decided, last = list[Item](), item
     while last.replaced_by is not None:
         try:
-            last = queue.item(last.replaced_by)
+            last = index.item(last.replaced_by)
         except LookupError:
             break
         if not last.review_action:

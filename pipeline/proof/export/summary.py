@@ -18,7 +18,7 @@ _COUNTS = ("done", "abstained", "review", "failed", "duplicate", "ignored", "pen
 _EARLY = ("interrupted", "window_closed")
 _OF_DOCUMENT = ("path", "document", "reason")
 _PARTS_OF_OTHERS = {"part", "placed", "settings"}  # counted, not listed
-_LEFT_OUT = {"reported": {"shares", "rows", "first", "markdown", "job_digest"}}  # the page itself meaning it better
+_LEFT_OUT = {"reported": {"shares", "rows", "first", "markdown", "job_digest"}}  # the page itself says it better
 DECIDED = "decided."
 """What the kind of a deed begins with that is the decision of a person on a row."""
 _PERSON = "by"
@@ -100,7 +100,7 @@ class Summary:
 
     def _event(self, entry: Entry, kind: str) -> None:
         said = {name: value for name, value in entry.items() if name not in _LEFT_OUT.get(kind, ())}
-        told = {"type": visible(kind), "meaning": type_in_words(kind), "facts": _facts(said), "by": _person(entry)}
+        told = {"type": visible(kind), "says": type_in_words(kind), "facts": _facts(said), "by": _person(entry)}
         self.events.add(_brief(entry) | told)
 
     def _document(self, entry: Entry) -> None:
@@ -159,7 +159,7 @@ def _decision(entry: Entry) -> dict[str, Any]:
     facts = [(label, _cut(_text(told, label))) for label in told if told[label] is not None]
     says_so = "a person decided on a row; what was decided took its place"
     by, action = _text(said, "by"), _text(said, "action")
-    return {"type": "document", "meaning": says_so, "facts": facts, "by": by, "action": action}
+    return {"type": "document", "says": says_so, "facts": facts, "by": by, "action": action}
 
 
 def _text(entry: Entry, name: str) -> str:

@@ -58,7 +58,7 @@ def test_it_is_shown_by_no_reader(swapped: RunPlan) -> None:
 
 
 def test_lists_say_nothing_of_its_answers(swapped: RunPlan) -> None:
-    with pipeline.open_queue(swapped.site) as queue:
+    with pipeline.open_index(swapped.site) as queue:
         queue.refresh()
         items = queue.page(Filter()).items
     assert len(items) == 2

@@ -1,17 +1,19 @@
-"""state/queue.sqlite: its tables.
+"""state/index.sqlite: its tables.
 
 Names (of jobs, labels, folders, nights, runs...) stand once in `word`, and `item` has their numbers; 0 stands for
 none. `tally` counts the current items of each combination of facts, kept by triggers, so that counting a million
 documents takes no longer than counting a thousand. `older` is 1 of rows of files whose path has a newer one, of which
 `newer` is a row. `rule` has the jobs that show only the newest. The indexes hold all that filters ask for, so that a
 list in any order is read from one of them alone.
+
+`happening`, `day`, `made` (how many rows a model made in a run, by minute and state) and `settings` are what the log
+says in the clear, without names of documents; `run` has the runs of both.
 """
 
 import sqlite3
 from collections.abc import Iterable
 
 from pipeline.records.current import RowKey, Versions
-from pipeline.records.indexes import NAME, IndexFile
 
 NO_SCORE = 9.0
 """A score behind every score, for rows that have none."""
@@ -27,7 +29,9 @@ _ITEM = ", ".join(
         *("pages INTEGER", "replaced_by INTEGER", "newer INTEGER", "document BLOB", "path TEXT NOT NULL"),
     ]
 )
-_SCHEMA = (
+VERSION = 1
+PRAGMAS = ("trusted_schema = OFF", "secure_delete = ON", "cache_size = -32768")
+SCHEMA = (
     "CREATE TABLE about (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
     "CREATE TABLE word (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)",
     "INSERT INTO word VALUES (0, '')",
@@ -39,9 +43,18 @@ _SCHEMA = (
     "CREATE TABLE private (job INTEGER PRIMARY KEY)",
     "CREATE TABLE last (key BLOB PRIMARY KEY, value) WITHOUT ROWID",
     "CREATE TABLE run (run TEXT PRIMARY KEY, job TEXT, night TEXT, first INTEGER, told TEXT) WITHOUT ROWID",
+    "CREATE INDEX run_by_first ON run (first)",
+    "CREATE INDEX run_by_job ON run (job, first)",
+    "CREATE TABLE happening (n INTEGER PRIMARY KEY, type TEXT, time TEXT, run TEXT, job TEXT, user TEXT)",
+    "CREATE INDEX by_type ON happening (type, n)",
+    "CREATE TABLE day (day TEXT PRIMARY KEY, first INTEGER, last INTEGER, documents INTEGER) WITHOUT ROWID",
+    "CREATE TABLE made (model TEXT, run TEXT, minute INTEGER, state TEXT, n INTEGER, "
+    "PRIMARY KEY (model, run, minute, state)) WITHOUT ROWID",
+    "CREATE INDEX by_minute ON made (minute)",
+    "CREATE INDEX by_run ON made (run)",
+    "CREATE TABLE settings (digest TEXT PRIMARY KEY, first INTEGER) WITHOUT ROWID",
     f"CREATE TABLE tally ({', '.join(FACTS)}, n INTEGER NOT NULL, PRIMARY KEY ({', '.join(FACTS)})) WITHOUT ROWID",
 )
-FILE = IndexFile(NAME, 3, _SCHEMA, ("secure_delete = ON", "cache_size = -32768"))
 _KEYS = {"score": "rank, score, entry", "uncertain": "uncertain, entry", "age": "entry", "size": "size, entry",
          "path": "path, entry"}  # fmt: skip
 INDEXES = (

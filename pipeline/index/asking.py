@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.review.queue.shown import SORTS, Filter, Sort
-from pipeline.review.queue.tables import FACTS, NO_SCORE
+from pipeline.index.tables import FACTS, NO_SCORE
+from pipeline.index.values import SORTS, Filter, Sort
 
 Where = tuple[str, list[Any]]
 

@@ -1,5 +1,7 @@
-"""The values that the queue is asked with, and gives."""
+"""The values that the index is asked with, and gives."""
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -91,21 +93,102 @@ class Page:
 
 @dataclass(frozen=True)
 class Night:
-    """The runs of one job in one night, the last of them at the end. `state` is how the last one ended: "finished",
-    "interrupted", "window_closed", "stopped", "refused", "empty" or "unfinished" (it is on its way, or was cut off).
+    """The runs of one job in one night, the last of them at the end. `state` is how the last one ended (RunTold).
     `counts` and `seconds` are the sums of all; of a run without an end, `counts` are those of its rows."""
 
     night: str
     job: str
     state: str
-    reason: str | None
     runs: tuple[str, ...]
-    started_at: str
-    finished_at: str | None
     seconds: float
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Day:
+    """A day (of UTC) with entries: the numbers of its first and last one, and how many rows are among them."""
+
+    day: str
+    first: int
+    last: int
+    documents: int
 
     @property
-    def seen(self) -> int:
-        """How many paths the runs looked at."""
-        return sum(self.counts.values())
+    def entries(self) -> int:
+        """How many entries it has."""
+        return self.last - self.first + 1
+
+
+@dataclass(frozen=True)
+class Happening:
+    """An entry that is no row of a run, by what the log says in the clear. `type` as people may rely on it
+    ."""
+
+    n: int
+    type: str
+    time: str
+    run: str
+    job: str
+    user: str
+
+
+@dataclass(frozen=True)
+class RunTold:
+    """A run as the log tells of it. `state`: "finished", "interrupted", "window_closed", "stopped", "refused", "empty"
+    or "unfinished" (it is on its way, or was cut off); of an unfinished one `counts` are those of its rows so far.
+    `first`, `last`: the numbers of its entries."""
+
+    run: str
+    job: str
+    first: int
+    last: int
+    started_at: str
+    state: str = "unfinished"
+    ended_at: str | None = None
+    reason: str | None = None
+    job_digest: str | None = None
+    job_file_sha256: str | None = None
+    model: str | None = None
+    model_sha256: str | None = None
+    ready: int = 0
+    seconds: float = 0.0
+    tokens: int | None = None
+    retry: tuple[str, ...] | None = None
+    rerun: bool = False
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """How many documents got a row."""
+        return sum(number for state, number in self.counts.items() if state not in ("ignored", "pending"))
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """How many rows were made in a span of time that begins at `start` (seconds since 1970): state -> number."""
+
+    start: int
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class ModelUse:
+    """A model that made rows: the names it had, when it made the first and the last one (seconds since 1970, to the
+    minute), and job -> state -> how many."""
+
+    sha256: str
+    names: tuple[str, ...]
+    first: int
+    last: int
+    rows: Mapping[str, Mapping[str, int]]
+
+    @property
+    def total(self) -> int:
+        """How many rows it made."""
+        return sum(number for states in self.rows.values() for number in states.values())
+
+
+def run_from_text(text: str) -> RunTold:
+    """A run as the index has it, in JSON."""
+    told = json.loads(text)
+    return RunTold(**{**told, "retry": tuple(told["retry"]) if told["retry"] is not None else None})

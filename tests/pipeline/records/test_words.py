@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline import differences, sentence, settings_in_words
+from pipeline import differences, settings_in_words
 from pipeline.records.entries import from_json
 from pipeline.records.types import KINDS
 from tests.pipeline.records.samples import completed
@@ -61,7 +61,7 @@ def test_every_entry_is_a_sentence(kind: str) -> None:
     entry = from_json(
         completed({"type": kind}) | {k: v for k, v in common.items() if k != "job" or kind != "qualified"}
     )
-    told = sentence(entry)
+    told = entry.says()
     assert told.endswith(".")
     assert not told.endswith("..")
     assert told[0].isupper() or told[0].isdigit() or told.startswith(("sort:", "\u00fc"))
@@ -73,4 +73,4 @@ def test_every_entry_is_a_sentence(kind: str) -> None:
 
 def test_an_entry_of_a_later_version_is_a_sentence_too() -> None:
     said = {"type": "moon.rose", "run": "", "n": 1, "time": "2026-11-01T00:00:00.000000Z", "user": "root", "host": "vm"}
-    assert sentence(from_json(said)) == "Moon rose."
+    assert from_json(said).says() == "Moon rose."

@@ -1,22 +1,38 @@
 """The index is brought up to date: entries of the log become items, with the answers of their parts."""
 
+import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Final
 
-import audit
 from pipeline.errors import BadPartError
+from pipeline.index.answers import Answered, answers, shortened
+from pipeline.index.asking import OTHER, RANKS
+from pipeline.index.tables import NO_SCORE, SAY, UNSAY, mark_older
+from pipeline.index.values import RunTold, run_from_text
 from pipeline.plan import Site
 from pipeline.records.current import Identity, RowKey, answers_copies, replaced
-from pipeline.records.entries import read_entries
 from pipeline.records.index import Remembered
-from pipeline.records.types import DeletedByRule, Document, Erased, Part, Record, RunStarted
-from pipeline.review.queue.answers import Answered, answers, shortened
-from pipeline.review.queue.asking import OTHER, RANKS
-from pipeline.review.queue.runs import BEGINS, Run, night_of
-from pipeline.review.queue.tables import NO_SCORE, SAY, UNSAY, mark_older
-from pipeline.states import ANSWERED
+from pipeline.records.nights import night_of, night_of_run
+from pipeline.records.types import (
+    DeletedByRule,
+    Document,
+    Erased,
+    Part,
+    Placed,
+    Record,
+    RunEmpty,
+    RunFinished,
+    RunRefused,
+    RunStarted,
+    RunStopped,
+    SettingsPiece,
+)
+from pipeline.states import ANSWERED, State
 
 _COLUMNS = (
     "entry", "current", "job", "state", "failure", "label", "folder", "night", "review", "settings", "task", "run",
@@ -55,13 +71,12 @@ class Filling:
         self._has_words = bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone())
         self._has_indexes = bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = 'by_path'").fetchone())
         self._waiting: list[Document] = []  # of which no part has come yet
-        self._runs: dict[str, Run] = {}
+        self._happened = Happened(db)
         self._last: Remembered[Identity, int] = Remembered(db, "last", _to_key, bytes, int, int)
 
     def take(self, entry: Record) -> None:
         """Take in the next entry."""
-        if isinstance(entry, BEGINS) and entry.run:
-            self._run_of(entry).take(entry)
+        self._happened.take(entry)
         match entry:
             case Document():
                 self._waiting.append(entry)
@@ -84,22 +99,13 @@ class Filling:
     def save(self) -> None:
         """Write what is in memory yet."""
         self._last.save()
-        rows = [(each.run, each.job, night_of(each.run, each.started_at), each.first, each.to_text())
-                for each in self._runs.values()]  # fmt: skip
-        self._db.executemany("INSERT OR REPLACE INTO run VALUES (?, ?, ?, ?, ?)", rows)
-        self._runs.clear()
+        self._happened.save()
 
     def read_late_parts(self) -> None:
         """Read the parts that were not in place when their entries were taken in."""
         for part, file in self._db.execute("SELECT id, file FROM part WHERE read = 0").fetchall():
             if (self._site.root / file).is_file():
                 self._set_answers(part, file)
-
-    def _run_of(self, entry: Record) -> Run:
-        if entry.run not in self._runs:
-            row = self._db.execute("SELECT told FROM run WHERE run = ?", (entry.run,)).fetchone()
-            self._runs[entry.run] = Run.from_text(row[0]) if row else Run(entry.run, entry.job, entry.n, entry.time)
-        return self._runs[entry.run]
 
     def _add(self, file: str, documents: Sequence[Document]) -> None:
         """Add the rows of a part."""
@@ -164,7 +170,7 @@ class Filling:
             row = self._db.execute("SELECT run, night FROM item WHERE entry = ?", (of,)).fetchone()
             if row:
                 return int(row[0]), int(row[1])
-        return self._words(entry.run), self._words(night_of(entry.run, entry.time))
+        return self._words(entry.run), self._words(evening_of(entry.run, entry.time))
 
     def _item(self, entry: Document, part: int, said: Answered, run: int, night: int) -> tuple[Any, ...]:
         words, review = self._words, entry.said.get("review") or {}
@@ -219,6 +225,91 @@ def _to_key(identity: Identity) -> bytes:
     return identity.encode() if isinstance(identity, str) else identity
 
 
-def entries_from(site: Site, start: int) -> Iterator[Record]:
-    """The entries that the index lacks. audit.AuditError."""
-    return read_entries(site, start) if start < audit.read_checkpoint(site.audit, site.public_key).size else iter(())
+_NO_HAPPENING: Final = (Part, Placed, SettingsPiece)
+
+
+class Happened:
+    """The entries of one span, as the tables will have them. sqlite3.Error."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._happenings: list[tuple[Any, ...]] = []
+        self._made: Counter[tuple[str, str, int, str]] = Counter()
+        self._days: dict[str, tuple[int, int, int]] = {}
+        self._runs: dict[str, RunTold] = {}
+        self._settings: dict[str, int] = {}
+
+    def take(self, entry: Record) -> None:
+        """Take in the next entry."""
+        n, time, run = entry.n, entry.time, entry.run
+        is_row = isinstance(entry, Document) and not entry.is_decided
+        first, _, documents = self._days.get(time[:10], (n, n, 0))
+        self._days[time[:10]] = first, n, documents + is_row
+        if isinstance(entry, Document) and is_row:
+            minute = int(datetime.fromisoformat(entry.finished_at or time).timestamp()) // 60
+            self._made[entry.model_sha256, run, minute, entry.state] += 1
+        elif not isinstance(entry, _NO_HAPPENING):
+            self._happenings.append((n, entry.type, time, run, entry.said.get("job") or "", entry.user))
+        if isinstance(entry, SettingsPiece):
+            self._settings.setdefault(entry.job_digest, n)
+        if run and (is_row or entry.type.startswith("run.")):
+            self._runs[run] = _told(self._run(entry), entry)
+
+    def save(self) -> None:
+        """Write what was gathered."""
+        self._db.executemany("INSERT OR REPLACE INTO happening VALUES (?, ?, ?, ?, ?, ?)", self._happenings)
+        self._db.executemany(
+            "INSERT INTO made VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
+            [(*key, number) for key, number in self._made.items()],
+        )
+        self._db.executemany(
+            "INSERT INTO day VALUES (?, ?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET last = excluded.last, documents = documents + excluded.documents",
+            [(day, *numbers) for day, numbers in self._days.items()],
+        )
+        runs = [
+            (each.run, each.job, evening_of(each.run, each.started_at), each.first, json.dumps(asdict(each)))
+            for each in self._runs.values()
+        ]
+        self._db.executemany("INSERT OR REPLACE INTO run VALUES (?, ?, ?, ?, ?)", runs)
+        self._db.executemany("INSERT OR IGNORE INTO settings VALUES (?, ?)", self._settings.items())
+
+    def _run(self, entry: Record) -> RunTold:
+        """The run as it was told so far."""
+        if entry.run in self._runs:
+            return self._runs[entry.run]
+        row = self._db.execute("SELECT told FROM run WHERE run = ?", (entry.run,)).fetchone()
+        return run_from_text(row[0]) if row else RunTold(entry.run, entry.job, entry.n, entry.n, entry.time)
+
+
+def _told(run: RunTold, entry: Record) -> RunTold:
+    """The run after one more of its entries."""
+    run = replace(run, last=entry.n)
+    match entry:
+        case Document():
+            return replace(run, counts={**run.counts, entry.state: run.counts.get(entry.state, 0) + 1})
+        case RunStarted():
+            run = replace(run, retry=entry.retry, ready=entry.ready, rerun=entry.rerun is not None)
+            run = replace(run, job_digest=entry.job_digest, job_file_sha256=entry.job_file_sha256)
+            return replace(run, model=entry.model, model_sha256=entry.model_sha256)
+        case RunEmpty():
+            run = replace(run, job_digest=entry.job_digest, model_sha256=entry.model_sha256)
+            return replace(run, state="empty", ended_at=entry.time, counts=_NONE | entry.counts)
+        case RunRefused():
+            return replace(run, state="refused", ended_at=entry.time, reason=entry.reason, model=entry.model)
+        case RunStopped():
+            return replace(run, state="stopped", ended_at=entry.time, reason=entry.reason)
+        case RunFinished():
+            run = replace(run, seconds=entry.seconds, tokens=entry.tokens, counts=_NONE | entry.counts)
+            return replace(run, state=entry.how, ended_at=entry.time)
+    return run
+
+
+_NONE: Final = {state.value: 0 for state in State}
+
+
+@lru_cache(maxsize=1024)
+def evening_of(run: str, time: str) -> str:
+    """The date of the evening to which a run belongs; `time`, of an entry, serves where the run's name does not say
+    when it began."""
+    return (night_of_run(run) or night_of(datetime.fromisoformat(time))).isoformat()

@@ -1,4 +1,4 @@
-"""The queue shows what `results` shows, in any order and under any filter, and can be deleted at any time."""
+"""The index shows what `results` shows, in any order and under any filter, and can be deleted at any time."""
 
 import shutil
 from collections import Counter
@@ -10,7 +10,7 @@ import pytest
 
 import pipeline
 from pipeline import Filter, RunPlan, results, row_of, run
-from pipeline.review.queue.index import open_queue
+from pipeline.index.index import open_index
 from tests.pipeline.conftest import Witness, copied, make_plan, make_site
 from tests.pipeline.outbox.test_recover import fill
 
@@ -22,7 +22,7 @@ Drop = Callable[[str, bytes | str], Path]
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> RunPlan:
     """Two jobs over documents that came again, failed, were copies, and were answered anew."""
-    plan = make_plan(make_site(tmp_path_factory.mktemp("queue") / "ws"), tiny_model)
+    plan = make_plan(make_site(tmp_path_factory.mktemp("index") / "ws"), tiny_model)
     other = make_plan(plan.site, tiny_model, "other", part_documents=2)
     documents = {f"post/{number}.txt": f"{LEASE} {number}".encode() for number in range(5)}
     documents |= {f"mail/2026/{number}.txt": f"{INVOICE} {number}".encode() for number in range(5)}
@@ -58,19 +58,19 @@ ALL = Filter()
 def every(plan: RunPlan, asked: Filter = ALL, sort: str = "path", limit: int = 3) -> list[pipeline.Item]:
     """All items, page by page."""
     items, after = list[pipeline.Item](), None
-    with open_queue(plan.site) as queue:
-        queue.refresh()
+    with open_index(plan.site) as index:
+        index.refresh()
         while True:
-            page = queue.page(asked, sort, after, limit)
+            page = index.page(asked, sort, after, limit)
             items += page.items
-            assert page.total == queue.count(asked)
+            assert page.total == index.count(asked)
             if page.next is None:
                 assert len(items) == page.total
                 return items
             after = page.next
 
 
-def test_the_queue_shows_what_results_shows(filled: RunPlan) -> None:
+def test_the_index_shows_what_results_shows(filled: RunPlan) -> None:
     rows = list(results(filled.site))
     assert len(rows) > 20
     assert {row["state"] for row in rows} >= {"done", "failed"}
@@ -92,14 +92,14 @@ def test_every_order_gives_every_item_once(filled: RunPlan) -> None:
 
 def test_filters_and_counts_agree(filled: RunPlan) -> None:
     items = every(filled)
-    with open_queue(filled.site) as queue:
-        queue.refresh()
+    with open_index(filled.site) as index:
+        index.refresh()
         for by, of in (("state", "state"), ("label", "label"), ("failure", "failure"), ("job", "job")):
             told = Counter(getattr(item, of) or "" for item in items)
-            assert queue.counts(Filter(), by) == dict(told)
-            assert queue.counts(Filter(text="t"), by) == dict(told)  # counted without the tally
+            assert index.counts(Filter(), by) == dict(told)
+            assert index.counts(Filter(text="t"), by) == dict(told)  # counted without the tally
         with pytest.raises(ValueError, match="not counted by 'path'"):
-            queue.counts(Filter(), "path")
+            index.counts(Filter(), "path")
     for asked, test in (
         (Filter(jobs=("sort",)), lambda item: item.job == "sort"),
         (Filter(states=("failed", "review")), lambda item: item.state == "failed"),
@@ -129,8 +129,8 @@ def test_rows_that_others_replaced_are_found_when_they_are_asked_for(filled: Run
     assert (old.replaced_by, old.path, old.entry in {item.entry for item in before}) == (new.entry, new.path, True)
     assert [item.other_settings for item in every(filled, Filter(jobs=("sort",), text="post/new"))] == [False]
     assert {item.path for item in every(filled, Filter(jobs=("sort",), settings="current"))} == {"post/new.txt"}
-    with open_queue(filled.site) as queue:
-        assert [item.entry for item in queue.same_document(new.entry)] == [old.entry, new.entry]
+    with open_index(filled.site) as index:
+        assert [item.entry for item in index.same_document(new.entry)] == [old.entry, new.entry]
 
 
 def test_an_index_that_grew_is_as_one_made_anew(filled: RunPlan, drop: Drop) -> None:
@@ -145,20 +145,20 @@ def test_an_index_that_grew_is_as_one_made_anew(filled: RunPlan, drop: Drop) -> 
 @pytest.mark.parametrize("body", [b"", b"no database", b"SQLite format 3\0" + b"\xff" * 5000])
 def test_a_broken_index_is_made_anew(filled: RunPlan, body: bytes) -> None:
     items = every(filled)
-    for file in filled.site.state.glob("queue.sqlite*"):
+    for file in filled.site.state.glob("index.sqlite*"):
         file.unlink()
-    (filled.site.state / "queue.sqlite").write_bytes(body)
+    (filled.site.state / "index.sqlite").write_bytes(body)
     assert every(filled) == items
 
 
 def test_an_index_of_another_log_is_made_anew(filled: RunPlan, tmp_path: Path, tiny_model: Path) -> None:
     items = every(filled)
-    kept = (filled.site.state / "queue.sqlite").read_bytes()
+    kept = (filled.site.state / "index.sqlite").read_bytes()
     shutil.rmtree(filled.site.root)
     site = make_site(filled.site.root)
     plan = make_plan(site, tiny_model)
     site.state.mkdir()
-    (site.state / "queue.sqlite").write_bytes(kept)
+    (site.state / "index.sqlite").write_bytes(kept)
     assert every(plan) == []
     assert items
 
@@ -166,7 +166,7 @@ def test_an_index_of_another_log_is_made_anew(filled: RunPlan, tmp_path: Path, t
 def test_nothing_is_written_through_a_link(filled: RunPlan, tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.write_bytes(b"kept")
-    (filled.site.state / "queue.sqlite").symlink_to(target)
+    (filled.site.state / "index.sqlite").symlink_to(target)
     assert every(filled)
     assert target.read_bytes() == b"kept"
 
@@ -197,24 +197,24 @@ def test_a_row_is_held_against_its_entry(filled: RunPlan) -> None:
 
 
 def test_the_nights_tell_of_every_run(filled: RunPlan) -> None:
-    with open_queue(filled.site) as queue:
-        queue.refresh()
-        nights = queue.nights()
+    with open_index(filled.site) as index:
+        index.refresh()
+        nights = index.nights()
         assert {(night.job, night.state, len(night.runs)) for night in nights} == {
             ("sort", "finished", 2),
             ("other", "finished", 1),
         }
-        assert [night.job for night in queue.nights("other")] == ["other"]
-        (other,) = queue.nights("other")
+        assert [night.job for night in index.nights("other")] == ["other"]
+        (other,) = index.nights("other")
     assert other.counts == {"done": 10, "failed": 1}
     assert other.seconds > 0
 
 
 def test_a_place_in_another_order_is_refused(filled: RunPlan) -> None:
     every(filled)
-    with open_queue(filled.site) as queue:
+    with open_index(filled.site) as index:
         for after in ("[1]", "x", "[1,2,3,4]", '{"a":1}', "[[],1,2]"):
             with pytest.raises(ValueError, match="is no place in the order"):
-                queue.page(Filter(), "score", after)
+                index.page(Filter(), "score", after)
         with pytest.raises(ValueError, match="no order 'colour'"):
-            queue.page(Filter(), "colour")
+            index.page(Filter(), "colour")

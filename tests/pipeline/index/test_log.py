@@ -1,4 +1,4 @@
-"""The chronicle says what the log says, however it was brought up to date, and can be deleted at any time."""
+"""The index says what the log says, however it was brought up to date, and can be deleted at any time."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -11,9 +11,11 @@ import pytest
 
 import audit
 import pipeline
-from pipeline import RunPlan, open_chronicle, run
-from pipeline.chronicle import index as chronicle_index
-from pipeline.chronicle.index import Chronicle
+from pipeline import RunPlan, open_index, run
+from pipeline.index import index as of_index
+from pipeline.index.index import Index
+from pipeline.records import indexes
+from pipeline.records.entries import from_json
 from tests.pipeline.conftest import Witness, copied, make_plan, make_site
 from tests.pipeline.outbox.test_recover import fill, run_and_die
 
@@ -24,7 +26,7 @@ LEASE = "The landlord leases the flat to the tenant. The rent is due on the firs
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> RunPlan:
     """Two jobs, three runs, and some commands."""
-    plan = make_plan(make_site(tmp_path_factory.mktemp("chronicle") / "ws"), tiny_model)
+    plan = make_plan(make_site(tmp_path_factory.mktemp("index") / "ws"), tiny_model)
     fill(plan, {f"{number}.txt": f"{LEASE} {number}".encode() for number in range(5)})
     fill(plan, {"broken.pdf": b"%PDF-1.7\nbroken"})
     run(plan, observer=Witness())
@@ -50,28 +52,28 @@ def said(plan: RunPlan) -> list[dict[str, Any]]:
     return [dict(entry) for _, entry in audit.read_entries(plan.site.audit, plan.site.public_key)]
 
 
-def everything(chronicle: Chronicle) -> tuple[object, ...]:
-    """All that a chronicle gives."""
-    days = chronicle.days()
+def everything(index: Index) -> tuple[object, ...]:
+    """All that a index gives."""
+    days = index.days()
     return (
         days,
-        chronicle.happenings(0, 10**9, 10**6),
-        chronicle.runs(limit=10**6),
-        chronicle.models(),
-        chronicle.throughput(0, 10**9, 7),
-        [chronicle.settings_at(run.job_digest or "") for run in chronicle.runs()],
+        index.happenings(0, 10**9, 10**6),
+        index.runs(limit=10**6),
+        index.models(),
+        index.throughput(0, 10**9, 7),
+        [index.settings_at(run.job_digest or "") for run in index.runs()],
     )
 
 
 @pytest.fixture
-def told(ran: RunPlan) -> Iterator[Chronicle]:
-    """The chronicle of all of it."""
-    with open_chronicle(ran.site) as chronicle:
-        chronicle.refresh()
-        yield chronicle
+def told(ran: RunPlan) -> Iterator[Index]:
+    """The index of all of it."""
+    with open_index(ran.site) as index:
+        index.refresh()
+        yield index
 
 
-def test_days_and_rows_are_those_of_the_log(ran: RunPlan, told: Chronicle) -> None:
+def test_days_and_rows_are_those_of_the_log(ran: RunPlan, told: Index) -> None:
     entries = said(ran)
     rows = Counter(entry["time"][:10] for entry in entries if entry["type"] == "document")
     assert {day.day: day.documents for day in told.days()} == dict(rows)
@@ -85,7 +87,7 @@ def test_days_and_rows_are_those_of_the_log(ran: RunPlan, told: Chronicle) -> No
     assert found == states
 
 
-def test_throughput_is_by_the_time_when_rows_were_finished(ran: RunPlan, told: Chronicle) -> None:
+def test_throughput_is_by_the_time_when_rows_were_finished(ran: RunPlan, told: Index) -> None:
     minutes = {
         int(datetime.fromisoformat(entry["finished_at"]).timestamp()) // 60
         for entry in said(ran)
@@ -96,7 +98,7 @@ def test_throughput_is_by_the_time_when_rows_were_finished(ran: RunPlan, told: C
     assert told.throughput(max(minutes) + 1, max(minutes) + 100, 1) == []
 
 
-def test_runs_are_told_as_they_ended(ran: RunPlan, told: Chronicle) -> None:
+def test_runs_are_told_as_they_ended(ran: RunPlan, told: Index) -> None:
     refused, last, other, first = told.runs()
     assert [run.job for run in (first, other, last, refused)] == [ran.job, "other", ran.job, ran.job]
     assert [run.state for run in (first, other, last, refused)] == ["finished"] * 3 + ["refused"]
@@ -117,7 +119,7 @@ def test_runs_are_told_as_they_ended(ran: RunPlan, told: Chronicle) -> None:
         told.run("x")
 
 
-def test_what_a_model_touched(ran: RunPlan, told: Chronicle) -> None:
+def test_what_a_model_touched(ran: RunPlan, told: Index) -> None:
     (model,) = told.models()
     assert (model.sha256, model.names, model.total) == (ran.model.sha256, (ran.model.name,), 8)
     assert model.rows == {ran.job: {"done": 6, "failed": 1}, "other": {"done": 1}}
@@ -125,7 +127,7 @@ def test_what_a_model_touched(ran: RunPlan, told: Chronicle) -> None:
     assert [run.job for run in told.runs_of(model.sha256)] == [ran.job, "other", ran.job]
 
 
-def test_settings_are_read_from_the_log(ran: RunPlan, told: Chronicle) -> None:
+def test_settings_are_read_from_the_log(ran: RunPlan, told: Index) -> None:
     run = told.runs()[1]
     assert run.job_digest
     first = told.settings_at(run.job_digest)
@@ -137,56 +139,71 @@ def test_settings_are_read_from_the_log(ran: RunPlan, told: Chronicle) -> None:
         pipeline.read_settings(ran.site, first, "0" * 64)
 
 
-def test_no_name_of_a_document_is_in_the_file(ran: RunPlan, told: Chronicle) -> None:
+def test_indexes_of_earlier_versions_are_removed(ran: RunPlan, told: Index) -> None:
     told.close()
-    data = b"".join(path.read_bytes() for path in ran.site.state.glob("chronicle.sqlite*"))
-    assert data
-    for name in (b"broken.pdf", b"late.txt", b"secret.txt"):
-        assert name not in data
+    former = [ran.site.state / name for name in ("queue.sqlite", "queue.sqlite-wal", "chronicle.sqlite")]
+    for path in [ran.site.state / "index.sqlite", *former]:
+        path.unlink(missing_ok=True)
+    for path in former:
+        path.write_text("of an earlier version")
+    with open_index(ran.site) as index:
+        assert index.behind == len(said(ran))
+    assert not any(path.exists() for path in former)
+    former[0].write_text("with words of a row")
+    indexes.forget_parts(ran.site, ["outbox/sort/part-1.parquet"])
+    assert not former[0].exists()
 
 
-def test_taken_in_bit_by_bit_it_is_the_same(ran: RunPlan, told: Chronicle, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_read_yet_is_not_said_to_be_unknown(ran: RunPlan, told: Index) -> None:
+    last = told.runs()[0].run
+    told.close()
+    (ran.site.state / "index.sqlite").unlink()
+    with open_index(ran.site) as index, pytest.raises(LookupError, match="not read to its end yet"):
+        index.run(last)
+
+
+def test_taken_in_bit_by_bit_it_is_the_same(ran: RunPlan, told: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = everything(told)
     told.close()
     for at_once in (1, 2, 7):
-        for path in ran.site.state.glob("chronicle.sqlite*"):
+        for path in ran.site.state.glob("index.sqlite*"):
             path.unlink()
-        monkeypatch.setattr(chronicle_index, "AT_ONCE", at_once)
-        with open_chronicle(ran.site) as chronicle:
-            assert chronicle.behind == len(said(ran))
-            assert chronicle.refresh(seconds=0) is (at_once > len(said(ran)))
-            assert chronicle.size == at_once
-            assert chronicle.refresh()
-            assert everything(chronicle) == expected
+        monkeypatch.setattr(of_index, "AT_ONCE", at_once)
+        with open_index(ran.site) as index:
+            assert index.behind == len(said(ran))
+            assert index.refresh(seconds=0) is (at_once > len(said(ran)))
+            assert at_once <= index.size < at_once + 10  # to the end of a part
+            assert index.refresh()
+            assert everything(index) == expected
 
 
-def test_another_log_makes_it_anew(ran: RunPlan, told: Chronicle, tmp_path: Path, tiny_model: Path) -> None:
+def test_another_log_makes_it_anew(ran: RunPlan, told: Index, tmp_path: Path, tiny_model: Path) -> None:
     told.close()
     other = make_site(tmp_path / "other")
     plan = make_plan(other, tiny_model)
     (plan.input.folder / "a.txt").write_text(LEASE)
     run(plan, observer=Witness())
-    (other.state / "chronicle.sqlite").write_bytes((ran.site.state / "chronicle.sqlite").read_bytes())
-    with open_chronicle(other) as chronicle:
-        assert chronicle.behind is None
-        chronicle.refresh()
-        assert [run.rows for run in chronicle.runs()] == [1]
+    (other.state / "index.sqlite").write_bytes((ran.site.state / "index.sqlite").read_bytes())
+    with open_index(other) as index:
+        assert index.behind is None
+        index.refresh()
+        assert [run.rows for run in index.runs()] == [1]
 
 
 def test_a_run_that_was_cut_off_counts_its_rows(plan: RunPlan, drop: Drop) -> None:
     for number in range(6):
         drop(f"{number}.txt", f"{LEASE} {number}")
     run_and_die(replace(plan, part_documents=2), 60)
-    with open_chronicle(plan.site) as chronicle:
-        chronicle.refresh()
-        (cut,) = chronicle.runs()
+    with open_index(plan.site) as index:
+        index.refresh()
+        (cut,) = index.runs()
         assert cut.state == "unfinished"
         rows = [entry for entry in said(plan) if entry["type"] == "document"]
         assert cut.rows == len(rows)
 
 
 def test_what_was_handed_over_without_authority_is_not_told_as_what_it_says(ran: RunPlan) -> None:
-    from pipeline.chronicle.filling import Filling
+    from pipeline.index.filling import Happened
 
     class Db:
         """Takes what is written."""
@@ -200,14 +217,15 @@ def test_what_was_handed_over_without_authority_is_not_told_as_what_it_says(ran:
         def execute(self, *_: object) -> None:
             raise AssertionError
 
-    filling = Filling(db := Db())  # type: ignore[arg-type]
+    happened = Happened(db := Db())  # type: ignore[arg-type]
     forged = {
         "type": "exported",
+        "n": 3,
         "run": "",
         "time": "2026-01-01T00:00:00.000000Z",
         "user": "eve",
         "handed": {"id": "x"},
     }
-    filling.take(3, forged)
-    filling.save()
+    happened.take(from_json(forged))
+    happened.save()
     assert [row[1] for row in db.rows] == ["handed.exported"]

@@ -1,19 +1,17 @@
-"""The queue: lists and counts of all documents of a workspace, from an index in state/.
+"""The index of a workspace: lists and counts of all documents, beside what it has of days, runs and models (log.py).
 
-The index may be deleted at any time. It is made from the log and the parts, and brought up to date by what came since.
-It serves lists and counts alone: whatever is shown of one document, or decided, comes from the log and from its part
+It may be deleted at any time. It is made from the log and the parts, and brought up to date by what came since. It
+serves lists and counts alone: whatever is shown of one document, or decided, comes from the log and from its part
 (`row_of`).
 """
 
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import audit
-from pipeline.plan import Site
-from pipeline.records.indexes import AT_ONCE, LogIndex
-from pipeline.review.queue.asking import (
+from pipeline.index.asking import (
     behind,
     fact,
     only_current,
@@ -25,10 +23,13 @@ from pipeline.review.queue.asking import (
     trigrams,
     where,
 )
-from pipeline.review.queue.filling import Filling, entries_from
-from pipeline.review.queue.runs import Run
-from pipeline.review.queue.shown import Filter, Item, Night, Page
-from pipeline.review.queue.tables import FILE, make_indexes
+from pipeline.index.filling import Filling
+from pipeline.index.log import AT_ONCE, LogIndex
+from pipeline.index.tables import make_indexes
+from pipeline.index.values import Filter, Item, Night, Page, RunTold, run_from_text
+from pipeline.outbox.results import rows_of
+from pipeline.plan import Site
+from pipeline.records.entries import read_entries
 
 MOST_COUNTED = 10_000
 """Rows that have a text, of which no more are counted."""
@@ -43,17 +44,14 @@ _SELECT = (
 )  # fmt: skip
 
 
-def open_queue(site: Site) -> "Queue":
-    """The queue of a workspace, as it was brought up to date last: call `refresh` for what came since. It is a context
+def open_index(site: Site) -> "Index":
+    """The index of a workspace, as it was brought up to date last: call `refresh` for what came since. It is a context
     manager. sqlite3.Error."""
-    return Queue(site)
+    return Index(site)
 
 
-class Queue(LogIndex):
+class Index(LogIndex):
     """The index, opened. Its methods raise sqlite3.Error where the file cannot be read."""
-
-    def __init__(self, site: Site) -> None:
-        super().__init__(site, FILE)
 
     def refresh(self, seconds: float | None = None) -> bool:
         """Take in what came since, for so many seconds, or all of it; whether all is taken in. AuditError."""
@@ -170,9 +168,9 @@ class Queue(LogIndex):
         rows = self._db.execute(
             "SELECT night, told FROM run WHERE ? IS NULL OR job = ? ORDER BY night DESC, job, first", (job, job)
         )
-        nights = dict[tuple[str, str], list[Run]]()
+        nights = dict[tuple[str, str], list[RunTold]]()
         for night, told in rows:
-            run = Run.from_text(told)
+            run = run_from_text(told)
             nights.setdefault((night, run.job), []).append(run)
         return [_night(night, runs) for (night, _), runs in nights.items()]
 
@@ -213,7 +211,9 @@ class Queue(LogIndex):
     def _take_in(self, size: int) -> tuple[int, Mapping[str, Any]]:
         """Take in some entries, to the end of a part."""
         filling = Filling(self._site, self._db, json.loads(self._about("copies", "{}")))
-        for count, entry in enumerate(entries_from(self._site, size), 1):
+        whole = audit.read_checkpoint(self._site.audit, self._site.public_key).size
+        entries = read_entries(self._site, size) if size < whole else ()
+        for count, entry in enumerate(entries, 1):
             filling.take(entry)
             size = entry.n + 1
             if count >= AT_ONCE and filling.is_between_parts:
@@ -241,13 +241,53 @@ def _why(failure: str, reason: str | None) -> str:
     return ": ".join(each for each in (failure, reason) if each)
 
 
-def _night(night: str, runs: list[Run]) -> Night:
+def _night(night: str, runs: list[RunTold]) -> Night:
     """The runs of a job in one night, as one."""
-    last, counts = runs[-1], Counter[str]()
+    counts = Counter[str]()
     for run in runs:
-        counts += run.counts
-    seconds = sum(run.seconds for run in runs)
-    names = tuple(run.run for run in runs)
-    return Night(
-        night, last.job, last.state, last.reason, names, runs[0].started_at, last.finished_at, seconds, dict(counts)
-    )
+        counts += Counter(run.counts)
+    names, seconds = tuple(run.run for run in runs), sum(run.seconds for run in runs)
+    return Night(night, runs[-1].job, runs[-1].state, names, seconds, counts)
+
+
+_PAGE = 500
+_AT_ONCE = 5_000  # rows in memory: those of one part are read together
+
+
+def items_in_order(index: Index, asked: Filter, sort: str, limit: int | None = None) -> Iterator[Item]:
+    """All items that a filter lets through, or the first of them. ValueError for an order that is none."""
+    left, after = limit, cast(str | None, None)
+    while left is None or left > 0:
+        items, after = index.items(asked, sort, after, _PAGE if left is None else min(_PAGE, left))
+        yield from items
+        left = None if left is None else left - len(items)
+        if after is None:
+            return
+
+
+def rows_in_order(
+    site: Site, index: Index, asked: Filter, sort: str, limit: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """The rows of these items, as `results` gives them; not of parts that are gone. BadPartError, ValueError."""
+    some = list[Item]()
+    for item in items_in_order(index, asked, sort, limit):
+        some.append(item)
+        if len(some) == _AT_ONCE:
+            yield from _rows(site, some)
+            some = []
+    yield from _rows(site, some)
+
+
+def _rows(site: Site, items: list[Item]) -> Iterator[dict[str, Any]]:
+    wanted: dict[str, set[int]] = {}
+    for item in items:
+        wanted.setdefault(item.part, set()).add(item.entry)
+    found: dict[int, dict[str, Any]] = {}
+    for part, entries in wanted.items():
+        if (site.root / part).is_file():
+            found |= rows_of(site.at_rest, site.root / part, entries)
+    for item in items:
+        if item.entry in found:
+            marks: dict[str, Any] = {"other_settings": True} if item.other_settings else {}
+            marks |= {} if item.newer_file is None else {"newer_file": item.newer_file}
+            yield found[item.entry] | {"job": item.job} | marks
