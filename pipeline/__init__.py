@@ -109,7 +109,7 @@ if TYPE_CHECKING:
     from pipeline.quality.page import write_page
     from pipeline.quality.qualify import Asked, Measured, Qualification, qualify
     from pipeline.records.costs import AllCosts, Costs, Held, JobCosts, MetFiles
-    from pipeline.records.drop import DropFolder, LeftFile
+    from pipeline.records.drop import Drop, LeftFile, RefusedFile
     from pipeline.records.entries import Tally, entries_at, meaning, read_entries, tally
     from pipeline.records.journal import ClockSeen, Recorded, look_at_clock, open_journal, record
     from pipeline.records.private import refuse_open
@@ -285,7 +285,7 @@ _LATER = {
     "pipeline.quality.qualify": "Asked Measured Qualification qualify",
     "pipeline.records.register": "Admissions Decision Register check_admitted model_news read_admissions refusal_of",
     "pipeline.records.costs": "AllCosts Costs Held JobCosts MetFiles",
-    "pipeline.records.drop": "DropFolder LeftFile",
+    "pipeline.records.drop": "Drop LeftFile RefusedFile",
     "pipeline.records.journal": "ClockSeen Recorded look_at_clock open_journal record",
     "pipeline.records.private": "refuse_open",
     "pipeline.proof.serving": "Known Rule ServiceNow",

@@ -33,7 +33,6 @@ ALLOWED = {
         "pipeline/outbox/parts.py",
         "pipeline/outbox/commit.py",
         "pipeline/outbox/results.py",
-        "pipeline/review/commit.py",
         "pipeline/proof/export/mirror.py",
         "pipeline/outbox/tables/parquet.py",
         "pipeline/index/answers.py",

@@ -72,7 +72,7 @@ class Filling:
         self._has_indexes = bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = 'by_path'").fetchone())
         self._waiting: list[Document] = []  # of which no part has come yet
         self._happened = Happened(db)
-        self._last: Remembered[Identity, int] = Remembered(db, "last", _to_key, bytes, int, int)
+        self._last: Remembered[Identity, int] = Remembered(db, "last", _to_key, bytes, int)
 
     def take(self, entry: Record) -> None:
         """Take in the next entry."""

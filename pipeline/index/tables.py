@@ -41,7 +41,6 @@ SCHEMA = (
     "CREATE TABLE newest (job INTEGER PRIMARY KEY, settings INTEGER NOT NULL)",
     "CREATE TABLE rule (job INTEGER PRIMARY KEY)",
     "CREATE TABLE private (job INTEGER PRIMARY KEY)",
-    "CREATE TABLE last (key BLOB PRIMARY KEY, value) WITHOUT ROWID",
     "CREATE TABLE run (run TEXT PRIMARY KEY, job TEXT, night TEXT, first INTEGER, told TEXT) WITHOUT ROWID",
     "CREATE INDEX run_by_first ON run (first)",
     "CREATE INDEX run_by_job ON run (job, first)",

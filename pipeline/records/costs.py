@@ -5,9 +5,8 @@ they are worth says the time of their run. A kind is the extension of a file and
 archive or a mail brings counts as the archive's.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import astuple, dataclass, field
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from pipeline.records.types import Document, Record, RunFinished, RunStarted
 from pipeline.states import State
@@ -180,35 +179,6 @@ class JobCosts:
         last run with the model; with the number of threads that they are of. None where nothing is known."""
         found = [(its, costs) for (model, its), costs in self.machines.items() if model == model_sha256 and costs.runs]
         return next((each for each in found if each[0] == threads), found[-1] if found else None)
-
-    def to_plain(self) -> dict[str, Any]:
-        """The costs as JSON values."""
-        machines = [
-            [*machine, [[*kind, *astuple(its)] for kind, its in costs.kinds.items()], costs.runs]
-            for machine, costs in self.machines.items()
-        ]
-        brought = [[container, *astuple(its)] for container, its in self.brought.items()]
-        run = {"last": self.last, "said": self.said, "tokens": self.tokens, "brought": brought}
-        return {"machines": machines, "held": self.held, "makers": sorted(self.makers), **run}
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> "JobCosts":
-        """Read costs from what `to_plain` gives."""
-        return cls(
-            dict(_machines(plain["machines"])),
-            [Held(*each) for each in plain["held"]],
-            (plain["last"][0], plain["last"][1]),
-            plain["said"],
-            plain["tokens"],
-            set(plain["makers"]),
-            {container: Sum(*its) for container, *its in plain["brought"]},
-        )
-
-
-def _machines(plain: list[Any]) -> Iterator[tuple[Machine, Costs]]:
-    for model, threads, kinds, runs in plain:
-        known = {Kind(extension, size): Sum(*its) for extension, size, *its in kinds}
-        yield (model, threads), Costs(known, [Ran(*run) for run in runs])
 
 
 @dataclass

@@ -12,40 +12,26 @@ import errno
 import hashlib
 import json
 import sqlite3
-from collections import Counter
-from collections.abc import Callable, Iterator, MutableMapping
-from dataclasses import asdict, astuple
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar, get_args, get_type_hints
 
 import audit
 from pipeline.plan import Site
-from pipeline.records.costs import JobCosts
-from pipeline.records.current import Identity
 from pipeline.records.entries import fold, read_entries
-from pipeline.records.history import FailedBefore, Held, History, read_history
-from pipeline.records.register import Admissions, Decision, Dispositions, Register, Unread
+from pipeline.records.history import History, read_history
+from pipeline.records.plain import from_plain, to_plain
 from pipeline.records.seal import check_seal, make_folder, remove_sealed, write_seal
-from pipeline.records.settings import KeptSettings
 from pipeline.records.types import (
-    DeletedByRule,
-    Deletion,
     Document,
-    Erased,
-    JobFile,
-    Json,
-    Part,
-    Qualified,
     Record,
-    Reported,
-    RunEmpty,
-    RunStarted,
 )
 
 LONG = 20_000
 """Entries, from which on a log is long: fewer are read in a second or two, and proved to be what was signed."""
 
-_VERSION = 10
+_VERSION = 11
 _AT_ONCE = 200_000  # entries between two commits of the file
 
 
@@ -54,7 +40,7 @@ def job_history(site: Site, size: int, job: str, job_digest: str) -> History:
     if size >= LONG:
         path = site.state / "history" / f"{job}.sqlite"
         with contextlib.suppress(sqlite3.Error, OSError, ValueError):  # a cache that is full, broken or forbidden
-            index = _Index(site, path, to_text([_VERSION, job, job_digest]))
+            index = _Index(site, path, _text([_VERSION, job, job_digest]))
             index.history.job, index.history.job_digest = job, job_digest
             if index.bring_up_to_date():
                 return index.history
@@ -68,9 +54,9 @@ def history_of(site: Site, size: int, job: str) -> History:
     if size >= LONG:
         path = site.state / "history" / f"{job}.sqlite"
         with contextlib.suppress(sqlite3.Error, OSError, ValueError, audit.KeyRefused):
-            version, of, digest = from_text(_key_of(path))
+            version, of, digest = json.loads(_key_of(path))
             if (version, of) == (_VERSION, job):
-                index = _Index(site, path, to_text([version, of, digest]), only_read=True)
+                index = _Index(site, path, _text([version, of, digest]), only_read=True)
                 index.history.job, index.history.job_digest = job, digest
                 if index.bring_up_to_date():
                     return index.history
@@ -100,7 +86,7 @@ class _Index:
         if about and (about["key"] != key or not self._is_of(about["size"], about["root"])):
             raise ValueError("of another log, or of other settings")
         self._tables = Tables(self._db)
-        self.history = self._tables.history(from_text(about["rest"]) if about else None)
+        self.history = self._tables.history(json.loads(about["rest"]) if about else None)
 
     def _is_of(self, size: int, root: bytes) -> bool:
         try:
@@ -133,7 +119,7 @@ class _Index:
         if self.size > before:
             root = audit.root_of(self._site.audit, self._site.public_key, self.size)
             self._db.execute("BEGIN IMMEDIATE")
-            rest = to_text(self._tables.save(self.history))
+            rest = _text(self._tables.save(self.history))
             about = {"key": self._key, "size": self.size, "root": root, "rest": rest}
             self._db.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about.items())
             self._db.execute("COMMIT")
@@ -167,23 +153,29 @@ V = TypeVar("V")
 
 
 class Remembered(MutableMapping[K, V]):
-    """One table, `key` and `value`, below what changed since it was saved. OSError where the file cannot be read."""
+    """One table, `key` and `value`, below what changed since it was saved. `to_key` and `from_key`: how a key is made
+    bytes and back; `kind`: the type of the values. OSError where the file cannot be read."""
 
     def __init__(
-        self, db: sqlite3.Connection, table: str, to_key: Callable[[K], bytes], from_key: Callable[[bytes], K],
-        to_value: Callable[[V], Any], from_value: Callable[[Any], V],
-    ) -> None:  # fmt: skip
-        self._db, self._table, self._to_key, self._from_key = db, table, to_key, from_key
-        self._to_value, self._from_value = to_value, from_value
+        self,
+        db: sqlite3.Connection,
+        table: str,
+        to_key: Callable[[K], bytes],
+        from_key: Callable[[bytes], K],
+        kind: Any,
+    ) -> None:
+        self._db, self._table, self._to_key, self._from_key, self._kind = db, table, to_key, from_key, kind
         self._new: dict[K, V] = {}
         self._gone: set[K] = set()
+        db.execute(f"CREATE TABLE IF NOT EXISTS {table} (key BLOB PRIMARY KEY, value) WITHOUT ROWID")
 
     def __getitem__(self, key: K) -> V:
         if key in self._new:
             return self._new[key]
         rows = [] if key in self._gone else self._rows("WHERE key = ?", self._to_key(key))
         if rows:
-            return self._from_value(rows[0][1])
+            value: V = from_plain(self._kind, json.loads(rows[0][1]))
+            return value
         raise KeyError(key)
 
     def __setitem__(self, key: K, value: V) -> None:
@@ -209,7 +201,7 @@ class Remembered(MutableMapping[K, V]):
     def save(self) -> None:
         """Within the caller's transaction. sqlite3.Error."""
         gone = ((self._to_key(key),) for key in self._gone)
-        new = ((self._to_key(key), self._to_value(value)) for key, value in self._new.items())
+        new = ((self._to_key(key), _text(to_plain(value))) for key, value in self._new.items())
         self._db.executemany(f"DELETE FROM {self._table} WHERE key = ?", gone)
         self._db.executemany(f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?)", new)
         self._new.clear()
@@ -236,135 +228,55 @@ class MetPaths:
         return document is not None and _digest((path, document)) in self._met
 
 
-class Tables:
-    """The tables of a file, which is empty or was saved before."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        for name in ("done", "met", "last", "failed", "answered", "unread", "decided", "corrected"):
-            db.execute(f"CREATE TABLE IF NOT EXISTS {name} (key BLOB PRIMARY KEY, value) WITHOUT ROWID")
-        self.done: Remembered[str, str] = Remembered(db, "done", bytes.fromhex, bytes.hex, str, str)
-        self.met: Remembered[bytes, int] = Remembered(db, "met", bytes, bytes, int, int)
-        self.last: Remembered[Identity, int] = Remembered(db, "last", _identity, bytes, int, int)
-        self.failed = Remembered(db, "failed", _to_pair, _from_pair, _to_failed, _from_failed)
-        self.answered: Remembered[str, list[str]] = Remembered(
-            db, "answered", str.encode, bytes.decode, to_text, from_text
-        )
-        self.unread: Remembered[str, Unread] = Remembered(
-            db, "unread", str.encode, bytes.decode, to_text, lambda text: tuple(from_text(text))
-        )
-        self.decided: Remembered[str, int] = Remembered(db, "decided", bytes.fromhex, bytes.hex, int, int)
-        self.corrected: Remembered[str, str] = Remembered(db, "corrected", bytes.fromhex, bytes.hex, str, str)
-
-    @property
-    def _all(self) -> tuple["Remembered[Any, Any]", ...]:
-        first = (self.done, self.met, self.last, self.failed)
-        return (*first, self.answered, self.unread, self.decided, self.corrected)
-
-    def history(self, rest: dict[str, Any] | None) -> History:
-        """A history over the tables; `rest` is what `save` gave with them."""
-        history = History(
-            self.done, MetPaths(self.met), {}, self.last, self.failed, self.unread, answered=self.answered,
-            decided=self.decided, corrected=self.corrected,
-        )  # fmt: skip
-        if rest is not None:
-            _restore(history, rest)
-        return history
-
-    def save(self, history: History) -> dict[str, Any]:
-        """Save what changed in the tables; gives the rest as JSON has it. sqlite3.Error."""
-        for table in self._all:
-            table.save()
-        held = {
-            parent: [[*key, *astuple(each)] for key, each in found.items()] for parent, found in history.inner.items()
-        }
-        return {
-            "inner": held,
-            "unplaced": [[part.said, [row.said for row in rows]] for part, rows in history.unplaced.values()],
-            "has_settings": history.has_settings,
-            "copies": history.copies,
-            "deletions": [[number, entry.said] for number, entry in history.deletions.items()],
-            "cut_off": history.cut_off,
-            "register": asdict(history.register),
-            "dispositions": history.dispositions.to_plain(),
-            "empty": history.empty.said if history.empty else None,
-            "qualified": [entry.said for entry in history.qualified.values()],
-            "settings": history.settings.to_plain(),
-            "review_key": history.review_key,
-            "reports": [entry.said for entry in history.reports.values()],
-            "unreported": [[night, [part.said for part in parts]] for night, parts in history.unreported.items()],
-            "unmoved": [entry.said for entry in history.unmoved],
-            "took": history.took,
-            "ours": history.ours,
-            "rerun": history.rerun.said if history.rerun else None,
-            "costs": history.costs.to_plain(),
-        }
-
-
-def to_text(value: Any) -> str:
-    """JSON in ASCII, for names that are no UTF-8."""
-    return json.dumps(value, separators=(",", ":"))
-
-
-def from_text(text: str) -> Any:
-    """Read what `to_text` gives. ValueError for other texts."""
-    return json.loads(text)
-
-
 def _digest(met: tuple[str, str]) -> bytes:
     return hashlib.blake2b("\0".join(met).encode(), digest_size=20).digest()
 
 
-def _identity(identity: Identity) -> bytes:
-    return bytes.fromhex(identity) if isinstance(identity, str) else identity
+def _text(value: Any) -> str:
+    """JSON in ASCII, for names that are no UTF-8."""
+    return json.dumps(value, separators=(",", ":"))
 
 
-def _to_pair(pair: tuple[str, str]) -> bytes:
-    return to_text(pair).encode()
+_HEX: Final = (bytes.fromhex, bytes.hex)
+_NAME: Final = (str.encode, bytes.decode)
+_TABLES: Final[Mapping[str, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]]] = {
+    "done": _HEX,
+    "last": (lambda identity: bytes.fromhex(identity) if isinstance(identity, str) else identity, bytes),
+    "failed": (lambda pair: _text(pair).encode(), lambda key: tuple(json.loads(key))),
+    "unread": _NAME,
+    "answered": _NAME,
+    "decided": _HEX,
+    "corrected": _HEX,
+}
+"""Members of a History that grow with its documents -> their keys as bytes, and back."""
+_TYPES: Final = get_type_hints(History)
+_REST: Final = tuple(
+    each.name
+    for each in fields(History)
+    if each.name not in (*_TABLES, "paths", "openings", "closed", "job", "job_digest", "_rows")
+)
+"""The other members that are remembered; of a log with hidden entries nothing is."""
 
 
-def _from_pair(key: bytes) -> tuple[str, str]:
-    document, path = from_text(key.decode())
-    return document, path
+class Tables:
+    """The tables of a file, which is empty or was saved before."""
 
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._met: Remembered[bytes, int] = Remembered(db, "met", bytes, bytes, int)
+        self._tables: dict[str, Remembered[Any, Any]] = {
+            name: Remembered(db, name, *keys, get_args(_TYPES[name])[1]) for name, keys in _TABLES.items()
+        }
 
-def _to_failed(failed: FailedBefore) -> str:
-    return to_text(astuple(failed))
+    def history(self, rest: list[Any] | None) -> History:
+        """A history over the tables; `rest` is what `save` gave with them."""
+        values = (
+            [] if rest is None else [from_plain(_TYPES[name], each) for name, each in zip(_REST, rest, strict=True)]
+        )
+        members: Mapping[str, Any] = {**self._tables, **dict(zip(_REST, values, strict=False))}
+        return History(paths=MetPaths(self._met), **members)
 
-
-def _from_failed(text: str) -> FailedBefore:
-    return FailedBefore(*from_text(text))
-
-
-def _restore(history: History, rest: dict[str, Any]) -> None:
-    history.inner = {
-        parent: {(path, document): Held(*held) for path, document, *held in found}
-        for parent, found in rest["inner"].items()
-    }
-    for said, rows in rest["unplaced"]:
-        part = Part.from_json(said)
-        history.unplaced[part.file] = part, [Document.from_json(row) for row in rows]
-    history.has_settings = rest["has_settings"]
-    history.copies = rest["copies"]
-    history.deletions = {number: _deletion(said) for number, said in rest["deletions"]}
-    history.cut_off = None if rest["cut_off"] is None else Counter(rest["cut_off"])
-    register = rest["register"]
-    jobs = {job: JobFile(**file) for job, file in register["jobs"].items()}
-    decided = {sha256: Decision(**each) for sha256, each in register["admissions"]["last"].items()}
-    history.register = Register(register["key"], jobs, register["models"], Admissions(decided))
-    history.dispositions = Dispositions.from_plain(rest["dispositions"])
-    qualified = map(Qualified.from_json, rest["qualified"])
-    history.qualified = {entry.eval_sha256: entry for entry in qualified}
-    history.settings = KeptSettings.from_plain(rest["settings"])
-    history.review_key = rest["review_key"]
-    history.reports = {entry.night: entry for entry in map(Reported.from_json, rest["reports"])}
-    history.unreported = {night: [Part.from_json(said) for said in parts] for night, parts in rest["unreported"]}
-    history.unmoved = [Reported.from_json(said) for said in rest["unmoved"]]
-    history.took = [(tokens, seconds) for tokens, seconds in rest["took"]]
-    history.ours = rest["ours"]
-    history.rerun = None if rest["rerun"] is None else RunStarted.from_json(rest["rerun"])
-    history.costs = JobCosts.from_plain(rest["costs"])
-    history.empty = None if rest["empty"] is None else RunEmpty.from_json(rest["empty"])
-
-
-def _deletion(said: Json) -> Deletion:
-    return Erased.from_json(said) if said["type"] == Erased.TYPE else DeletedByRule.from_json(said)
+    def save(self, history: History) -> list[Any]:
+        """Save what changed in the tables; gives the rest as JSON has it. sqlite3.Error."""
+        for table in (self._met, *self._tables.values()):
+            table.save()
+        return [to_plain(getattr(history, name)) for name in _REST]

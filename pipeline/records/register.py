@@ -5,7 +5,7 @@ A person's decision on a model file or a head is about the sha256 of its bytes, 
 
 import hashlib
 import sys
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 
 import audit
@@ -180,14 +180,8 @@ class Dispositions:
         if self._said:
             self._said.pop(_digest(path), None)
 
-    def to_plain(self) -> dict[str, str]:
-        """The dispositions as JSON values."""
-        return {key.hex(): said for key, said in self._said.items()}
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, str]) -> "Dispositions":
-        """Read dispositions from what `to_plain` gives."""
-        return cls({bytes.fromhex(key): sys.intern(said) for key, said in plain.items()})
+    def __post_init__(self) -> None:
+        self._said = {key: sys.intern(said) for key, said in self._said.items()}
 
     def news(self, inputs: Iterable[Disposition]) -> Iterator[Inputs]:
         """The records of those that the log does not have; it is taken to have them from now on."""

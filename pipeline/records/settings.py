@@ -75,15 +75,6 @@ class KeptSettings:
             before = self._texts.get(entry.job_digest, "") if entry.piece > 0 else ""
             self._texts[entry.job_digest] = before + entry.text
 
-    def to_plain(self) -> dict[str, str]:
-        """The settings as JSON values."""
-        return self._texts
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, str]) -> KeptSettings:
-        """Read settings from what `to_plain` gives."""
-        return cls(dict(plain))
-
     def get(self, digest: str) -> Mapping[str, Any] | None:
         """The settings of this digest; None if the log does not have them, or another version of this program does."""
         text = self._texts.get(digest, "")
