@@ -167,10 +167,8 @@ if TYPE_CHECKING:
         take_up_reviews,
     )
     from pipeline.review.examples import REVIEW, review_examples
-    from pipeline.review.refused import ReviewRefusedError
-    from pipeline.review.row import entry_of, row_of
     from pipeline.review.sampling import Standing, draw, new_seed, samples, standing
-    from pipeline.review.seen import job_of
+    from pipeline.review.seen import ReviewRefusedError, entry_of, job_of, row_of
     from pipeline.review.sheets import (
         REVIEWABLE,
         SHEETS,
@@ -299,7 +297,7 @@ _LATER = {
     "pipeline.rerun": "RERUNNABLE Rechosen foresee_rerun",
     "pipeline.index.index": "Index items_in_order open_index rows_in_order",
     "pipeline.index.values": "SORTS Day Filter Happening Item ModelUse Night Page RunTold Throughput",
-    "pipeline.review.row": "entry_of row_of",
+    "pipeline.review.seen": "ReviewRefusedError entry_of job_of row_of",
     "pipeline.review.sampling": "Standing draw new_seed samples standing",
     "pipeline.review.sheets": (
         "REVIEWABLE SHEETS BadSheetError Filled format_csv format_jsonl parse_sheet seen_digits"
@@ -308,8 +306,6 @@ _LATER = {
         "RefusedReview Review ReviewOutcome decide reviews_refused reviews_waiting take_up_reviews"
     ),
     "pipeline.review.examples": "REVIEW review_examples",
-    "pipeline.review.refused": "ReviewRefusedError",
-    "pipeline.review.seen": "job_of",
     "pipeline.run": "run",
     "pipeline.stages.ahead": "Memory known_costs machines_of memory_of model_of waiting",
     "pipeline.states": "OF_RUNS State",

@@ -48,8 +48,8 @@ def run(
             found = _found(opened, window, sightings or Sightings())
             ahead = look_ahead(opened, found, window)
             with begin(opened, found, window) as begun:
-                counted = answer(opened, found, begun.ready, window, ahead)
-            return close(opened, found, begun, counted, ahead)
+                tally = answer(opened, found, begun.ready, window, ahead)
+            return close(opened, begun, tally, ahead)
     except (OSError, audit.LogUnwritable) as error:
         log_full(plan, name, error)
         raise

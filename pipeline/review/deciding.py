@@ -13,8 +13,7 @@ from pipeline.records.drop import REFUSED
 from pipeline.records.journal import open_journal
 from pipeline.records.requests import Request
 from pipeline.review.known import KNOWN
-from pipeline.review.refused import ReviewRefusedError
-from pipeline.review.seen import document_at
+from pipeline.review.seen import ReviewRefusedError, document_at
 from pipeline.review.uptake import Taken, Uptake, judged
 
 _LOOK = 0.5  # seconds for which a decision waits for a command that holds the log for a moment

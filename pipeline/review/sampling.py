@@ -7,8 +7,9 @@ entries, as the record `sampled`. What is found is the share of wrong answers am
 
 import hashlib
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from math import exp, lgamma, log, log1p
 
 import audit
 from pipeline.index.index import Index
@@ -16,7 +17,6 @@ from pipeline.index.values import Filter, Item
 from pipeline.plan import Site
 from pipeline.records.entries import read_entries
 from pipeline.records.types import Sampled
-from pipeline.review.interval import clopper_pearson
 
 MOST = 2_000
 """Rows of a sample, so that its record is short."""
@@ -132,3 +132,36 @@ def _is_right(item: Item, decided: list[Item]) -> bool:
 def new_seed(site: Site) -> str:
     """A seed that nobody chooses: the root of the log as it is now."""
     return audit.read_checkpoint(site.audit, site.public_key).root.hex()[:16]
+
+
+_STEPS = 60  # halvings, until the bounds are as exact as a float
+
+
+def clopper_pearson(wrong: int, looked_at: int, alpha: float = 0.05) -> tuple[float, float]:
+    """The lower and the upper bound by Clopper and Pearson (1934): all shares under which so many, or so few, would not
+    be rarer than alpha / 2. They hold the true share in at least 1 - alpha of all samples.
+    ValueError without 0 <= wrong <= looked_at > 0."""
+    if not 0 <= wrong <= looked_at or looked_at == 0:
+        raise ValueError(f"{wrong} of {looked_at} is no share")
+    low, high = 0.0, 1.0
+    if wrong > 0:
+        low = _solved(lambda share: _at_least(wrong, looked_at, share) > alpha / 2)
+    if wrong < looked_at:
+        high = _solved(lambda share: 1.0 - _at_least(wrong + 1, looked_at, share) < alpha / 2)
+    return low, high
+
+
+def _solved(above: Callable[[float], bool]) -> float:
+    """The share from which on `above` holds."""
+    low, high = 0.0, 1.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if above(middle) else (middle, high)
+    return (low + high) / 2
+
+
+def _at_least(count: int, of: int, share: float) -> float:
+    """The probability of `count` or more of `of`, each with probability `share`, 0 < share < 1."""
+    whole, yes, no = lgamma(of + 1), log(share), log1p(-share)
+    each = (whole - lgamma(k + 1) - lgamma(of - k + 1) + k * yes + (of - k) * no for k in range(count, of + 1))
+    return min(1.0, sum(map(exp, each)))

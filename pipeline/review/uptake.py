@@ -27,8 +27,7 @@ from pipeline.records.requests import Request
 from pipeline.records.types import Document, Part, Placed, ReviewerKeyAdmitted, ReviewRefused
 from pipeline.review.answers import decided_row
 from pipeline.review.known import KNOWN
-from pipeline.review.refused import ReviewRefusedError
-from pipeline.review.seen import Seen, document_at, seen_of
+from pipeline.review.seen import ReviewRefusedError, Seen, document_at, seen_of
 from pipeline.tasks import name_of
 from pipeline.text.visible import shown
 

@@ -22,7 +22,7 @@ from pipeline.report import COMPUTING, READING, Observer
 from pipeline.reports.nightly import Nightly
 from pipeline.stages.ahead import Ahead
 from pipeline.stages.begin import Ready
-from pipeline.stages.close import Counted, Tally
+from pipeline.stages.close import Tally
 from pipeline.stages.open import Opened
 from pipeline.stages.window import Window
 from pipeline.states import State
@@ -79,16 +79,16 @@ _LONG_BATCH = 200_000  # tokens: some ten seconds, of which the observer is told
 Row = dict[str, Any]
 
 
-def answer(opened: Opened, found: Found, ready: Ready | None, window: Window, ahead: Ahead) -> Counted:
+def answer(opened: Opened, found: Found, ready: Ready | None, window: Window, ahead: Ahead) -> Tally:
     """Answer the documents that were found, as far as the window lets. Without `ready` they are all left pending."""
     tally = Tally(found, opened.observer)
     if ready:
         with _tidied(opened.committer):
             _answer_all(opened, ready, tally, window, ahead)
-    counted = tally.closed(window_closed=window.ended_the_run)
-    if counted.window_closed:
-        opened.observer.note("window closed", until=str(window.until), left=counted.left)
-    return counted
+    tally.end(window_closed=window.ended_the_run)
+    if tally.window_closed:
+        opened.observer.note("window closed", until=str(window.until), left=tally.left)
+    return tally
 
 
 def _answer_all(opened: Opened, ready: Ready, tally: Tally, window: Window, ahead: Ahead) -> None:

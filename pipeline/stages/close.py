@@ -1,12 +1,11 @@
 """Close a run: its counts, its last entry, and the report."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from pipeline.inbox.discover import Candidate
 from pipeline.inbox.find import STOPPED, WINDOW_CLOSED, Found, of_stop
-from pipeline.inbox.order import Source
 from pipeline.records.nights import is_told
 from pipeline.records.register import Disposition
 from pipeline.records.types import RunEmpty, RunFinished
@@ -16,36 +15,12 @@ from pipeline.stages.begin import Begun
 from pipeline.stages.open import Opened
 from pipeline.states import OF_RUNS, State
 
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Counted:
-    """How the documents of a run ended. `left`: how many did not come to their turn; `pending` and `failed` are told of
-    one by one; `not_come_to`: the sources whose turn did not come, as the run was stopped or its window closed;
-    `passed_over`: archived documents that a rerun left when their turn came, with the reason."""
-
-    counts: Mapping[State, int]
-    known: int
-    tokens: int
-    left: int
-    pending: tuple[tuple[str, str], ...]
-    failed: tuple[tuple[str, str, str], ...]
-    not_come_to: Sequence[Source]
-    window_closed: bool
-    passed_over: tuple[tuple[str, str], ...] = ()
-
-    def unread(self) -> Iterator[Disposition]:
-        """The inputs that were not taken, or not come to; of documents that failed before, their rows say more."""
-        yield from ((State.PENDING.value, reason, path) for path, reason in self.pending)
-        yield from ((State.IGNORED.value, reason, path) for path, reason in self.passed_over)
-        why = WINDOW_CLOSED if self.window_closed else STOPPED
-        yield from of_stop([source for source in self.not_come_to if isinstance(source, Candidate)], why)
-
 
 @dataclass
 class Tally:
-    """The counts of a run as they grow. `inner`: documents that containers brought; `ended`: sources that ended."""
+    """The counts of a run as they grow. `inner`: documents that containers brought; `ended`: sources that ended.
+    `pending` and `failed` are told of one by one; `passed_over`: archived documents that a rerun left when their turn
+    came, with the reason. At the end `left`: how many did not come to their turn."""
 
     found: Found
     observer: Observer
@@ -57,6 +32,8 @@ class Tally:
     pending: list[tuple[str, str]] = field(default_factory=list)
     failed: list[tuple[str, str, str]] = field(default_factory=list)
     passed_over: list[tuple[str, str]] = field(default_factory=list)
+    left: int = 0
+    window_closed: bool = False
 
     def expect(self, count: int) -> None:
         """Take in that a container brings so many documents more."""
@@ -69,8 +46,8 @@ class Tally:
         self.counts[state] += 1
         self.tokens += row.get("tokens", 0)
         self.ended += row["parent"] is None
-        if state == State.FAILED:
-            _list(self.failed, (path, row["failure"], row["reason"]))
+        if state == State.FAILED and len(self.failed) < LISTED:
+            self.failed.append((path, row["failure"], row["reason"]))
         elif state == State.PENDING:
             self.pending.append((path, row["reason"]))
         elif state == State.IGNORED and self.found.told:
@@ -87,34 +64,30 @@ class Tally:
         self.failed = [told for told in self.failed if told[0] != row["path"]]
         self.passed_over.append((row["path"], reason))
 
-    def closed(self, *, window_closed: bool) -> Counted:
-        """The counts at the end: whatever reached no state is pending, and what the scan left out is counted too.
-        `window_closed`: anything that is left is left for that reason."""
-        scan, sources = self.found.scan, self.found.sources
-        left = len(sources) + self.inner - sum(self.counts.values())
-        counts = dict(self.counts)
-        counts[State.PENDING] += left + len(scan.pending)
-        counts[State.IGNORED] += len(scan.ignored)
-        return Counted(
-            counts, self.known, self.tokens, left, tuple(self.pending), tuple(self.failed), sources[self.ended :],
-            window_closed and left > 0, tuple(self.passed_over),
-        )  # fmt: skip
+    def end(self, *, window_closed: bool) -> None:
+        """Whatever reached no state is pending, and what the scan left out is counted too. `window_closed`: anything
+        that is left is left for that reason."""
+        self.left = len(self.found.sources) + self.inner - sum(self.counts.values())
+        self.counts[State.PENDING] += self.left + len(self.found.scan.pending)
+        self.counts[State.IGNORED] += len(self.found.scan.ignored)
+        self.window_closed = window_closed and self.left > 0
+
+    def unread(self) -> Iterator[Disposition]:
+        """The inputs that were not taken, or not come to; of documents that failed before, their rows say more."""
+        yield from ((State.PENDING.value, reason, path) for path, reason in self.pending)
+        yield from ((State.IGNORED.value, reason, path) for path, reason in self.passed_over)
+        why = WINDOW_CLOSED if self.window_closed else STOPPED
+        yield from of_stop([each for each in self.found.sources[self.ended :] if isinstance(each, Candidate)], why)
 
 
-def _list(told: list[T], one: T) -> None:
-    """Keep what is told of a run short."""
-    if len(told) < LISTED:
-        told.append(one)
-
-
-def close(opened: Opened, found: Found, begun: Begun, counted: Counted, ahead: Ahead) -> RunReport:
+def close(opened: Opened, begun: Begun, tally: Tally, ahead: Ahead) -> RunReport:
     """Commit how the run ended, and report it. What people decided while it ended is taken up before the log is let
     go."""
-    report = _report(opened, found, begun, counted)
+    report = _report(opened, begun, tally)
     if begun.is_empty:
         opened.committer.note(*_empty(opened, begun, report))
     else:
-        news = opened.history.dispositions.news(counted.unread())
+        news = opened.history.dispositions.news(tally.unread())
         opened.committer.note(*news, *opened.nightly.make(report), _finished(report, ahead))
         opened.nightly.place()
     opened.take_up()
@@ -125,25 +98,25 @@ def close(opened: Opened, found: Found, begun: Begun, counted: Counted, ahead: A
     return replace(report, report=opened.nightly.file, no_report=opened.nightly.why_not)
 
 
-def _report(opened: Opened, found: Found, begun: Begun, counted: Counted) -> RunReport:
-    plan, committer = opened.plan, opened.committer
+def _report(opened: Opened, begun: Begun, tally: Tally) -> RunReport:
+    plan, committer, found = opened.plan, opened.committer, tally.found
     return RunReport(
         run=committer.run,
         job=plan.job,
-        counts={state.value: count for state, count in counted.counts.items()},
-        known=counted.known,
+        counts={state.value: count for state, count in tally.counts.items()},
+        known=tally.known,
         parts=tuple(committer.parts),
-        tokens=counted.tokens,
+        tokens=tally.tokens,
         seconds=opened.timer() - opened.begun,
-        interrupted=counted.left > 0 and not counted.window_closed,
-        window_closed=counted.window_closed,
+        interrupted=tally.left > 0 and not tally.window_closed,
+        window_closed=tally.window_closed,
         model_sha256=opened.model_sha256,
         pinned=plan.model.sha256 is not None,
         retried=plan.retry is not None,
         lost=tuple((key.path, reason) for key, reason in opened.lost.items()),
-        ignored=(*found.scan.ignored, *counted.passed_over)[:LISTED],
-        pending=(*found.scan.pending, *counted.pending[:LISTED])[:LISTED],
-        failed=counted.failed,
+        ignored=(*found.scan.ignored, *tally.passed_over)[:LISTED],
+        pending=(*found.scan.pending, *tally.pending[:LISTED])[:LISTED],
+        failed=tuple(tally.failed),
         isolation=begun.isolation,
         rerun=found.told,
         names=dict(found.scan.names),

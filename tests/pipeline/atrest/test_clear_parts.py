@@ -14,8 +14,7 @@ from pipeline import Filter, RunPlan, Site
 from pipeline.atrest.errors import NoKeyError
 from pipeline.errors import BadPartError
 from pipeline.outbox.parts import key_name, open_part
-from pipeline.review.refused import ReviewRefusedError
-from pipeline.review.row import row_of
+from pipeline.review.seen import ReviewRefusedError, row_of
 from tests.pipeline.atrest.conftest import at_rest_of
 from tests.pipeline.atrest.test_at_rest import LEASE, OTHER, Drop, documents, go
 

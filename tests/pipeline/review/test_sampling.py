@@ -5,7 +5,7 @@ from math import comb
 
 import pytest
 
-from pipeline.review.interval import clopper_pearson
+from pipeline.review.sampling import clopper_pearson
 
 
 @pytest.mark.parametrize(
