@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from pipeline.inbox.batches import Sightings
     from pipeline.inbox.discover import Candidate, Scan, scan
     from pipeline.inbox.find import check_inbox, set_aside
-    from pipeline.inbox.reader import Protection, check_isolation, protections_here
+    from pipeline.inbox.reader import Protection, protections_here
     from pipeline.index.index import Index, items_in_order, open_index, rows_in_order
     from pipeline.index.values import SORTS, Day, Filter, Happening, Item, ModelUse, Night, Page, RunTold, Throughput
     from pipeline.keep.erasure import Erased, ErasureRefusedError, erase
@@ -243,7 +243,7 @@ _LATER = {
     "pipeline.heads.file": "read_head",
     "pipeline.inbox.discover": "Candidate Scan scan",
     "pipeline.inbox.find": "check_inbox set_aside",
-    "pipeline.inbox.reader": "Protection check_isolation protections_here",
+    "pipeline.inbox.reader": "Protection protections_here",
     "pipeline.inbox.batches": "Sightings",
     "pipeline.keep.erasure": "Erased ErasureRefusedError erase",
     "pipeline.keep.holds": "Hold hold holds release",

@@ -177,7 +177,6 @@ class _Survey:
 
 
 def _survey(site: Site, wanted: Collection[int]) -> _Survey:
-    """One pass over the log. audit.AuditError."""
     survey = fold(read_entries(site) if wanted else (), _Survey(wanted))
     for hold in survey.holds.entries.values():
         survey.held |= dict.fromkeys(held_documents(site, [hold.entries]), hold)

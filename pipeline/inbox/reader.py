@@ -147,7 +147,6 @@ class Reader:
         return REQUEST if arrival.parent else BATCH_FILE
 
     def _scratch(self) -> IO[bytes]:
-        """A file without a name for what is unpacked."""
         if memory := self.plan.site.at_rest.memory():
             return memory
         return tempfile.TemporaryFile(dir=self.plan.archive / ".staging", buffering=0)
@@ -236,8 +235,3 @@ def protections_here(limits: Limits) -> list[Protection]:
             Protection(name, there, name in OF_CHILD, name in OF_PROGRAM, _NEEDS.get(name, "a kernel that allows it"))
             for name, there in pool.isolation.items()
         ]
-
-
-def check_isolation(site: Site) -> None:
-    """MachineRefusedError where a run would be refused."""
-    open_parsers(site, 1).close()

@@ -108,7 +108,6 @@ class Filling:
                 self._set_answers(part, file)
 
     def _add(self, file: str, documents: Sequence[Document]) -> None:
-        """Add the rows of a part."""
         found = self._answers(file)
         self._db.execute("INSERT OR IGNORE INTO part (file, read) VALUES (?, 0)", (file,))
         (part,) = self._db.execute("SELECT id FROM part WHERE file = ?", (file,)).fetchone()
@@ -138,14 +137,12 @@ class Filling:
             self._db.executemany(statement, ((entry,) for entry in entries))
 
     def _answers(self, file: str) -> dict[int, Answered] | None:
-        """The answers in a part; None if it is not there, or no part."""
         try:
             return dict(answers(self._site.at_rest, self._site.root / file))
         except (BadPartError, OSError):
             return None
 
     def _set_answers(self, part: int, file: str) -> None:
-        """Read a part whose rows are items already."""
         if (found := self._answers(file)) is None:
             return
         self._db.execute("UPDATE part SET read = 1 WHERE id = ?", (part,))
@@ -200,7 +197,6 @@ class Filling:
         return replaced(self._last, key, entry.n, self.copies.get(entry.job, False))
 
     def _delete(self, entry: DeletedByRule | Erased) -> None:
-        """Forget rows that are deleted."""
         gone = set(entry.entries).union(*(part.entries for part in entry.rows)) if isinstance(entry, Erased) else set()
         for file in entry.parts:
             named = "SELECT entry FROM item WHERE part = (SELECT id FROM part WHERE file = ?)"
@@ -275,7 +271,6 @@ class Happened:
         self._db.executemany("INSERT OR IGNORE INTO settings VALUES (?, ?)", self._settings.items())
 
     def _run(self, entry: Record) -> RunTold:
-        """The run as it was told so far."""
         if entry.run in self._runs:
             return self._runs[entry.run]
         row = self._db.execute("SELECT told FROM run WHERE run = ?", (entry.run,)).fetchone()
@@ -283,7 +278,6 @@ class Happened:
 
 
 def _told(run: RunTold, entry: Record) -> RunTold:
-    """The run after one more of its entries."""
     run = replace(run, last=entry.n)
     match entry:
         case Document():

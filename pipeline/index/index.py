@@ -95,7 +95,6 @@ class Index(LogIndex):
         return self._db.execute(f"{select} AND entry IN ({among}) {order} ?", [*values, *more, limit]).fetchall()
 
     def _having(self, text: str) -> tuple[str, list[str]]:
-        """The query for the entries of rows that have a text, and its values."""
         pieces = trigrams(text)
         if pieces is None or not self._has("words"):
             return "SELECT entry FROM told WHERE instr(text, ?)", [text]
@@ -195,7 +194,6 @@ class Index(LogIndex):
         return dict(rows.fetchall())
 
     def _items(self, entries: list[int]) -> Iterator[Item]:
-        """The items of entries, in the order given."""
         if not entries:
             return
         rows = self._db.execute(f"{_SELECT} WHERE item.entry IN ({', '.join('?' * len(entries))})", entries)
@@ -209,7 +207,6 @@ class Index(LogIndex):
         return bool(self._db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone())
 
     def _take_in(self, size: int) -> tuple[int, Mapping[str, Any]]:
-        """Take in some entries, to the end of a part."""
         filling = Filling(self._site, self._db, json.loads(self._about("copies", "{}")))
         whole = audit.read_checkpoint(self._site.audit, self._site.public_key).size
         entries = read_entries(self._site, size) if size < whole else ()
@@ -242,7 +239,6 @@ def _why(failure: str, reason: str | None) -> str:
 
 
 def _night(night: str, runs: list[RunTold]) -> Night:
-    """The runs of a job in one night, as one."""
     counts = Counter[str]()
     for run in runs:
         counts += Counter(run.counts)

@@ -184,7 +184,6 @@ class LogIndex(ABC):
 
 
 def _use(model: str, rows: Sequence[tuple[Any, ...]]) -> ModelUse:
-    """A model's use, of the rows about it."""
     states = defaultdict[str, dict[str, int]](dict)
     for _, job, _, state, number, _, _ in rows:
         states[job][state] = states[job].get(state, 0) + number
@@ -257,7 +256,6 @@ def _version(db: sqlite3.Connection) -> int | None:
 
 
 def _make_anew(db: sqlite3.Connection) -> None:
-    """Empty the file. sqlite3.Error."""
     db.execute("BEGIN IMMEDIATE")
     try:
         # Virtual tables first, which take tables of their own along; a table takes its indexes and triggers along.

@@ -146,7 +146,6 @@ class Committer:
         self.parts.append(plan.site.root / name)
 
     def _entries(self, rows: Sequence[tuple[Row, Arrival]], part: str, made: list[Row]) -> list[Document]:
-        """The entries of the rows of a part, with the files that are made for a batch job."""
         outputs = self.outputs.make(made, part) if self.outputs else {}
         return [
             replace(self._document(row, arrival, part, i), outputs=outputs.get(i), **_by_worker(said, self.maker))

@@ -131,7 +131,6 @@ class Writers:
         return shared_with(self.folder, self.processes / "self" / "mountinfo") is not None
 
     def _opened(self) -> frozenset[_Identity]:
-        """The files that processes which this user may look at have open for writing."""
         if self._looked is None or self.clock() - self._looked > _FRESH:
             self._open, self._looked = frozenset(self._of_processes()), self.clock()
         return self._open

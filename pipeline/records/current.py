@@ -77,7 +77,6 @@ def replaced(last: Last, row: Row, number: int, copies: bool, grown_from: str | 
 
 
 def _answered(last: Last, document: str, path: str) -> Iterator[int | None]:
-    """Take out the answers that hold for a document at its path."""
     yield last.pop(identity("alone", document, path), None)
     if (at := last.pop(identity("shared", document, path), None)) is not None and last.get(document) == at:
         yield last.pop(document)

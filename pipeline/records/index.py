@@ -108,7 +108,6 @@ class _Index:
         return True
 
     def _next(self, entries: Iterator[Record]) -> Iterator[Record]:
-        """Some more entries, to the end of a part."""
         for count, entry in enumerate(entries, 1):
             self.size = entry.n + 1
             yield entry

@@ -218,13 +218,11 @@ def look_at_clock(site: Site, now: audit.Stamp) -> ClockSeen | None:
 
 
 def _tells_of(site: Site, size: int, now: WorkspaceVersion) -> bool:
-    """Whether the last entry says that this version writes the workspace."""
     last = (from_json(said) for _, said in recorded_entries(site, size - 1)) if size else ()
     return any(isinstance(entry, VersionChanged) and entry.after == now for entry in last)
 
 
 def _last_stamp(site: Site, size: int) -> audit.Stamp | None:
-    """The time stamp of the last entry; None for an empty log."""
     if not size:
         return None
     last = (said for _, said in recorded_entries(site, size - 1))
@@ -264,7 +262,6 @@ def log_refused(plan: RunPlan, run: str, error: ModelRefusedError | MachineRefus
 
 
 def _last_of_run(site: Site, job: str, log: Journal) -> Record | None:
-    """The last entry that says how a run of the job began or ended."""
     entries = read_entries(site, max(0, log.next_index - _LOOKED_AT))
     last: Record | None = None
     for entry in entries:

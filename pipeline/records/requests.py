@@ -186,7 +186,6 @@ def refused(site: Site) -> list[str]:
 
 
 def _parse_named(name: str, left: LeftFile) -> Request:
-    """The request in the file of this name. ValueError."""
     request = parse_request(left.whole())
     if not _NAME.fullmatch(name) or f"{request.id}.json" != name:
         raise ValueError("its name is not that of the request in it")

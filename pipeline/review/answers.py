@@ -83,7 +83,6 @@ def _fields(seen: Seen, answer: Mapping[str, Any]) -> Row:
 
 
 def _firsts(elements: Iterable[Row]) -> Iterator[Row]:
-    """Return the first of the elements of each name."""
     yield from {each["name"]: each for each in reversed(list(elements))}.values()
 
 
@@ -103,7 +102,6 @@ def _elements(seen: Seen, field: Field, said: Any, before: Sequence[str]) -> Ite
 
 
 def _empty(field: Field) -> Row:
-    """The element of a field of which nothing is known."""
     names = ("name", "type", "value", "verbatim", "score", "note", "evidence")
     return dict.fromkeys(names) | {"name": field.name, "type": field.type}
 
@@ -217,7 +215,6 @@ def _check(pointer: str, value: Any, types: set[str], allowed: list[Mapping[str,
 
 
 def _put(whole: Any, steps: tuple[str, ...], value: Any) -> Any:
-    """The JSON value with another one at this place."""
     if not steps:
         return value
     if isinstance(whole, list):

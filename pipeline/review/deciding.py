@@ -138,7 +138,10 @@ def _request(site: Site, review: Review) -> Request:
     try:
         seen = document_at(site, review.entry).result_sha256
         at, by = audit.stamp_now().time, review.by.strip()
-        made = Request(requests.new_id(), review.job, review.entry, seen, review.action, by, reason or None, answer, at)
+        made = Request(
+            requests.new_id(), review.job, review.entry, seen, review.action, by, reason=reason or None, answer=answer,
+            at=at,
+        )  # fmt: skip
         requests.check_request(made)
         requests.format_request(made)  # it can be said as JSON
     except (LookupError, ValueError) as error:

@@ -51,7 +51,6 @@ class Known:
 
 
 def _is_of(site: Site, kept: _Kept, size: int) -> bool:
-    """Whether the log, which has `size` entries, is the one that the history is of."""
     try:
         return kept.size <= size and audit.root_of(site.audit, site.public_key, kept.size) == kept.root
     except LookupError:

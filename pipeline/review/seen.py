@@ -131,7 +131,6 @@ def row_of(site: Site, entry: int) -> dict[str, Any]:
 
 
 def _why_gone(site: Site, said: Document) -> str:
-    """Why the row of an entry is not in its part."""
     deletions = fold(read_entries(site), Deletions())
     if (by := deletions.by(said.n, said.part)) is not None:
         return f"the row of entry {said.n} was deleted by entry {by} of the log"

@@ -175,7 +175,6 @@ class Uptake:
         }  # fmt: skip
 
     def _settle(self, decided: Decided, number: int) -> None:
-        """Know that the row is in the log."""
         history = self.histories[decided.request.job]
         history.decided[decided.request.id] = number
         decide(history.last, decided.seen.entry, decided.request.of, number)
@@ -211,7 +210,6 @@ def _check_current(site: Site, last: Last, entry: Document) -> None:
 
 
 def _groups(decided: Sequence[Decided]) -> Iterator[list[Decided]]:
-    """Group decisions: those of one job together, and private ones apart."""
     groups: defaultdict[tuple[str, bool], list[Decided]] = defaultdict(list)
     for each in decided:
         groups[each.request.job, each.seen.entry.private is not None].append(each)

@@ -107,7 +107,6 @@ def look_ahead(opened: Opened, found: Found, window: Window) -> Ahead:
 
 
 def _met(plan: RunPlan, history: History) -> Container[str]:
-    """The paths of documents that were answered before, of a folder in which they stay."""
     return set(history.done.values()) if plan.keeps and plan.retry is None else ()
 
 

@@ -16,10 +16,8 @@ from pipeline.inbox.reader import Reader
 from pipeline.outbox.commit import Committer
 from pipeline.outbox.provenance import maker
 from pipeline.outbox.recover import clear_staging
-from pipeline.plan import RunPlan
 from pipeline.records.settings import label
 from pipeline.report import COMPUTING, READING, Observer
-from pipeline.reports.nightly import Nightly
 from pipeline.stages.ahead import Ahead
 from pipeline.stages.begin import Ready
 from pipeline.stages.close import Tally
@@ -98,7 +96,7 @@ def _answer_all(opened: Opened, ready: Ready, tally: Tally, window: Window, ahea
     reader = Reader(plan, ready.reading, ready.unread, window, inside.reads)
     decisions = Decisions(plan, opened.history)
     feed = Feed(plan, decisions, reader, ready.readers, tally.expect, ready.threads, inside.waits_for)
-    loop = _Loop(plan, opened.committer, opened.nightly, tally, opened.observer, window, ahead, opened.take_up, inside)
+    loop = _Loop(opened, tally, window, ahead, inside)
     window.hands = ready.hands
     ahead.begin()
     with contextlib.suppress(_StoppedError):
@@ -124,17 +122,12 @@ class _StoppedError(Exception):
 
 @dataclass
 class _Loop:
-    """Gathers rows into parts. `committed` is called after each; `failed`: document -> its row, of those that were
-    computed in vain."""
+    """Gathers rows into parts. `failed`: document -> its row, of those that were computed in vain."""
 
-    plan: RunPlan
-    committer: Committer
-    nightly: Nightly
+    opened: Opened
     tally: Tally
-    observer: Observer
     window: Window
     ahead: Ahead
-    committed: Callable[[], None]
     inside: Inside
     rows: list[tuple[Row, Arrival]] = field(default_factory=list)
     failed: dict[str, Row] = field(default_factory=dict)
@@ -148,20 +141,20 @@ class _Loop:
         tenths = 10 * done // max(total, 1)
         told = self.inside.computes(done, total)
         if not told and total >= _LONG_BATCH and tenths != self.told:
-            self.observer.note(COMPUTING, tokens=done, of=total)
+            self.opened.observer.note(COMPUTING, tokens=done, of=total)
         self.told = tenths
         if told and total:
-            self.observer.expects(self.ahead.seconds_left(self.tally.ended, done / total))
+            self.opened.observer.expects(self.ahead.seconds_left(self.tally.ended, done / total))
 
     def take(self, group: list[tuple[Work | Ended, Row | None]]) -> None:
         """Take documents that have ended, with the rows of those that were answered; commit if it is time."""
         for item, answered in group:
             self.inside.ended(item.arrival)
             self._take(item, self._ended_row(item) if isinstance(item, Ended) else answered)
-        self.observer.expects(self.ahead.seconds_left(self.tally.ended))
-        while len(self.rows) >= self.plan.part_documents:
+        self.opened.observer.expects(self.ahead.seconds_left(self.tally.ended))
+        while len(self.rows) >= self.opened.plan.part_documents:
             self._commit()
-        if time.monotonic() - self.last_commit >= self.plan.part_seconds:
+        if time.monotonic() - self.last_commit >= self.opened.plan.part_seconds:
             self._commit()
 
     def commit_all(self) -> None:
@@ -188,7 +181,7 @@ class _Loop:
         return ended_row(ended)
 
     def _complete(self, row: Row) -> Row:
-        maker = self.committer.maker
+        maker = self.opened.committer.maker
         assert maker is not None  # there is one before the first row
         same = {key: getattr(maker, key) for key in ("model_sha256", "numerics", "job_digest")}
         return row | same | {"software": label(), "finished_at": datetime.now(UTC)}
@@ -196,17 +189,17 @@ class _Loop:
     def _may_replace(self, row: Row, arrival: Arrival) -> bool:
         """Whether the row may be committed: that of a rerun, only if the row that was chosen holds still, for people
         decide while it goes on."""
-        if still_holds(self.committer.last, arrival):
+        if still_holds(self.opened.committer.last, arrival):
             return True
         self.tally.take_back(row, OVERTAKEN)
         return False
 
     def _commit(self) -> None:
-        rows, self.rows = self.rows[: self.plan.part_documents], self.rows[self.plan.part_documents :]
+        rows, self.rows = self.rows[: self.opened.plan.part_documents], self.rows[self.opened.plan.part_documents :]
         rows = [each for each in rows if self._may_replace(*each)]
         if rows:
-            self.committer.commit(rows)
-            self.nightly.take(row for row, _ in rows)
-            self.observer.note("part committed", rows=len(rows), file=str(self.committer.parts[-1]))
-            self.committed()
+            self.opened.committer.commit(rows)
+            self.opened.nightly.take(row for row, _ in rows)
+            self.opened.observer.note("part committed", rows=len(rows), file=str(self.opened.committer.parts[-1]))
+            self.opened.take_up()
         self.last_commit = time.monotonic()

@@ -96,7 +96,7 @@ def _ready(opened: Opened, pool: ParserPool, model: Loaded) -> Iterator[Ready]:
     from pipeline.cluster.night import READERS, crewed  # Dask is loaded by those runs alone that need it
 
     with crewed(plan, plan.cluster, opened.model_sha256, here, answers, tesseract, observer) as (there, on_all):
-        yield Ready(pool, there, tesseract, unread, model, on_all, READERS, on_all.hands, on_all.threads)
+        yield Ready(pool, there, tesseract, unread, model, on_all, READERS, hands=on_all.hands, threads=on_all.threads)
 
 
 def _commit_first(opened: Opened, found: Found, isolation: Isolation | None, is_empty: bool) -> None:

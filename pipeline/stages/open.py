@@ -95,20 +95,9 @@ def open_run(plan: RunPlan, name: str, observer: Observer, timer: Callable[[], f
         committer = Committer(plan, log, name, history.last, outputs=outputs)
         uptake, nightly = Uptake(site, log, {plan.job: history}), Nightly(plan, name, history)
         yield Opened(
-            plan,
-            digest,
-            model_sha256,
-            history,
-            shelf,
-            recovered,
-            lost,
-            committer,
-            uptake,
-            nightly,
-            observer,
-            begun,
-            timer,
-        )
+            plan, digest, model_sha256, history, shelf, recovered, lost, committer,
+            uptake=uptake, nightly=nightly, observer=observer, begun=begun, timer=timer,
+        )  # fmt: skip
 
 
 def _check_key(site: Site) -> None:

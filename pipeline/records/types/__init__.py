@@ -1,5 +1,6 @@
 """Every type of record in the log, one frozen dataclass each; the table in the README of the room is made of them."""
 
+from pipeline.records.types import admissions, commands, documents, runs
 from pipeline.records.types.admissions import (
     AdmissionGranted,
     AdmissionRevoked,
@@ -89,23 +90,11 @@ from pipeline.records.types.runs import (
 )
 from pipeline.records.types.values import ModelAndHead
 
-_ALL: tuple[type[Record], ...] = (
-    *(ServiceStarted, ServiceReloaded, ServiceEnded, Notified, NetworkRefused),
-    *(StartSet, StartDecided, JobBroken, JobMended),
-    VersionChanged,
-    *(KeyAdmitted, KeyRotated, JobAdmitted, JobChanged, ModelAdmitted, ModelChanged),
-    *(AdmissionGranted, AdmissionRevoked, AdmissionVerified, JobRolledBack),
-    *(RunStarted, RunEmpty, RunFinished, RunRefused, RunStopped, SettingsPiece, Inputs),
-    *(Document, Part, Placed),
-    *(ReviewerKeyAdmitted, ReviewRefused),
-    *(Document, Part, Placed, Reported),
-    *(DeletedByRule, Erased, Deleted, Held, Released),
-    *(RecoveredCut, RecoveredUndone, HandoverRefused, ClockStepped),
-    *(Verified, LogExported, BackedUp, WorkspaceRestored),
-    *(ReadResults, ReadStory, ReadProof, ReadCheckpoint, ReadSearch, ReadRecall, RowsReplayed),
-    *(Qualified, Sampled),
-    *(ConsoleInvited, ConsoleRevoked, SignedIn, ReadThere, StartedThere, RefusedThere),
-)
-
-KINDS = {each.TYPE: each for each in _ALL}
-"""Type -> its class, in the order of the table."""
+_MODULES = (admissions, commands, documents, runs)
+KINDS = {
+    each.TYPE: each
+    for module in _MODULES
+    for each in vars(module).values()
+    if isinstance(each, type) and issubclass(each, Record) and each.TYPE
+}
+"""Type -> its class."""
