@@ -19,6 +19,7 @@ import audit
 from pipeline.index.tables import PRAGMAS, SCHEMA, VERSION
 from pipeline.index.values import Day, Happening, ModelUse, RunTold, Throughput, run_from_text
 from pipeline.plan import Site
+from pipeline.records.entries import begins_with
 from pipeline.records.indexes import index_file, remove_former, remove_index
 
 AT_ONCE: Final = 20_000
@@ -64,7 +65,8 @@ class LogIndex(ABC):
         checkpoint = audit.read_checkpoint(self._site.audit, self._site.public_key)
         if (self.size, self._about("root", checkpoint.root)) == (checkpoint.size, checkpoint.root):
             return 0
-        return checkpoint.size - self.size if self._is_of_this_log() else None
+        ours = not self.size or begins_with(self._site, self.size, self._about("root", b""))
+        return checkpoint.size - self.size if ours else None
 
     def days(self) -> list[Day]:
         """The days that have entries, the latest first."""
@@ -163,14 +165,6 @@ class LogIndex(ABC):
     def _about(self, name: str, default: Any) -> Any:
         row = self._db.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
         return row[0] if row else default
-
-    def _is_of_this_log(self) -> bool:
-        if not self.size:
-            return True
-        try:
-            return bool(self._about("root", b"") == audit.root_of(self._site.audit, self._site.public_key, self.size))
-        except LookupError:
-            return False
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -40,16 +40,13 @@ class Sum:
 
     def add(self, other: "Sum") -> None:
         """Add another sum."""
-        self.files += other.files
-        self.bytes += other.bytes
-        self.rows += other.rows
-        self.tokens += other.tokens
-        self.seconds += other.seconds
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def halve(self) -> None:
         """Let what came before count half."""
-        self.files, self.bytes, self.rows = self.files / 2, self.bytes / 2, self.rows / 2
-        self.tokens, self.seconds = self.tokens / 2, self.seconds / 2
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) / 2)
 
 
 class Ran(NamedTuple):

@@ -89,6 +89,14 @@ def read_entries(site: Site, start: int = 0) -> Iterator[Record]:
             raise audit.LogUntrusted(f"entry {number}", f"of type {entry['type']!r}: {error}") from None
 
 
+def begins_with(site: Site, size: int, root: bytes) -> bool:
+    """Whether the log has at least `size` entries, and the tree of the first ones has this root. audit.AuditError."""
+    try:
+        return audit.root_of(site.audit, site.public_key, size) == root
+    except LookupError:
+        return False
+
+
 def recorded_entries(site: Site, start: int = 0) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The entries as the log has them, with commitments, for others than those who may read private/."""
     return audit.read_entries(site.audit, site.public_key, start)

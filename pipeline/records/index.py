@@ -1,4 +1,5 @@
-"""state/history/: what a job knows of a long log, kept so that a run reads only what came since.
+"""state/history/: what a job knows of a long log, kept so that a run reads only what came since; and what a process
+knows while it takes decisions of people.
 
 One SQLite file for each job. It holds for the entries before `size`, whose tree has `root`; of another log, other
 settings or another version of this code it is made anew. It is a cache: without it, or where it cannot be written, the
@@ -12,21 +13,19 @@ import errno
 import hashlib
 import json
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_args, get_type_hints
 
 import audit
 from pipeline.plan import Site
-from pipeline.records.entries import fold, read_entries
+from pipeline.records.entries import begins_with, fold, read_entries
 from pipeline.records.history import History, read_history
 from pipeline.records.plain import from_plain, to_plain
 from pipeline.records.seal import check_seal, make_folder, remove_sealed, write_seal
-from pipeline.records.types import (
-    Document,
-    Record,
-)
+from pipeline.records.types import Document, Record
 
 LONG = 20_000
 """Entries, from which on a log is long: fewer are read in a second or two, and proved to be what was signed."""
@@ -63,6 +62,47 @@ def history_of(site: Site, size: int, job: str) -> History:
     return read_history(read_entries(site), job, "")
 
 
+_JOBS = 16  # of which the history is kept
+
+
+@dataclass(frozen=True)
+class _Kept:
+    history: History
+    size: int
+    root: bytes
+
+
+class Known:
+    """The histories of jobs, each with the size and root of the log that it is of: a log that was put back to an
+    earlier state is read anew. One at a time may ask."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str, str], _Kept] = {}
+        self._lock = threading.Lock()
+
+    def history(self, site: Site, job: str) -> History:
+        """The history of a job, for what hangs on no settings, up to the last entry. audit.AuditError."""
+        key = str(site.audit), site.public_key, job
+        with self._lock:
+            kept = self._kept.pop(key, None)
+            size = audit.read_checkpoint(site.audit, site.public_key).size
+            if kept is None or kept.size > size or not begins_with(site, kept.size, kept.root):
+                history = history_of(site, size, job)
+            else:
+                history = kept.history
+                if size > kept.size:
+                    fold((entry for entry in read_entries(site, kept.size) if entry.n < size), history)
+            if not history.openings:
+                while len(self._kept) >= _JOBS:
+                    self._kept.pop(next(iter(self._kept)))
+                self._kept[key] = _Kept(history, size, audit.root_of(site.audit, site.public_key, size))
+        return history
+
+
+KNOWN = Known()
+"""What this process knows."""
+
+
 def _key_of(path: Path) -> str:
     with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
         ((key,),) = db.execute("SELECT value FROM about WHERE name = 'key'")
@@ -83,16 +123,10 @@ class _Index:
         self._db = _connected(path, only_read)
         about = dict(self._db.execute("SELECT name, value FROM about"))
         self.size = about.get("size", 0)
-        if about and (about["key"] != key or not self._is_of(about["size"], about["root"])):
+        if about and (about["key"] != key or not begins_with(site, about["size"], about["root"])):
             raise ValueError("of another log, or of other settings")
         self._tables = Tables(self._db)
         self.history = self._tables.history(json.loads(about["rest"]) if about else None)
-
-    def _is_of(self, size: int, root: bytes) -> bool:
-        try:
-            return audit.root_of(self._site.audit, self._site.public_key, size) == root
-        except LookupError:
-            return False
 
     def bring_up_to_date(self) -> bool:
         """Take in what came since; False where there are private jobs."""
@@ -213,22 +247,8 @@ class Remembered(MutableMapping[K, V]):
             raise OSError(errno.EIO, f"{error}; delete the folder, it is made again", "state/history") from error
 
 
-class MetPaths:
-    """The set of (path, document), which is only asked for members. History.paths."""
-
-    def __init__(self, met: MutableMapping[bytes, int]) -> None:
-        self._met = met
-
-    def add(self, met: tuple[str, str]) -> None:
-        self._met[_digest(met)] = 1
-
-    def __contains__(self, met: tuple[str, str | None]) -> bool:
-        path, document = met
-        return document is not None and _digest((path, document)) in self._met
-
-
-def _digest(met: tuple[str, str]) -> bytes:
-    return hashlib.blake2b("\0".join(met).encode(), digest_size=20).digest()
+def _digest(met: tuple[str, str | None]) -> bytes:
+    return hashlib.blake2b(f"{met[0]}\0{met[1]}".encode(), digest_size=20).digest()
 
 
 def _text(value: Any) -> str:
@@ -240,6 +260,7 @@ _HEX: Final = (bytes.fromhex, bytes.hex)
 _NAME: Final = (str.encode, bytes.decode)
 _TABLES: Final[Mapping[str, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]]] = {
     "done": _HEX,
+    "paths": (_digest, bytes),  # only asked for members
     "last": (lambda identity: bytes.fromhex(identity) if isinstance(identity, str) else identity, bytes),
     "failed": (lambda pair: _text(pair).encode(), lambda key: tuple(json.loads(key))),
     "unread": _NAME,
@@ -252,7 +273,7 @@ _TYPES: Final = get_type_hints(History)
 _REST: Final = tuple(
     each.name
     for each in fields(History)
-    if each.name not in (*_TABLES, "paths", "openings", "closed", "job", "job_digest", "_rows")
+    if each.name not in (*_TABLES, "openings", "closed", "job", "job_digest", "_rows")
 )
 """The other members that are remembered; of a log with hidden entries nothing is."""
 
@@ -261,21 +282,18 @@ class Tables:
     """The tables of a file, which is empty or was saved before."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        self._met: Remembered[bytes, int] = Remembered(db, "met", bytes, bytes, int)
         self._tables: dict[str, Remembered[Any, Any]] = {
             name: Remembered(db, name, *keys, get_args(_TYPES[name])[1]) for name, keys in _TABLES.items()
         }
 
     def history(self, rest: list[Any] | None) -> History:
         """A history over the tables; `rest` is what `save` gave with them."""
-        values = (
-            [] if rest is None else [from_plain(_TYPES[name], each) for name, each in zip(_REST, rest, strict=True)]
-        )
-        members: Mapping[str, Any] = {**self._tables, **dict(zip(_REST, values, strict=False))}
-        return History(paths=MetPaths(self._met), **members)
+        said = [] if rest is None else zip(_REST, rest, strict=True)
+        members: Mapping[str, Any] = {**self._tables, **{name: from_plain(_TYPES[name], each) for name, each in said}}
+        return History(**members)
 
     def save(self, history: History) -> list[Any]:
         """Save what changed in the tables; gives the rest as JSON has it. sqlite3.Error."""
-        for table in (self._met, *self._tables.values()):
+        for table in self._tables.values():
             table.save()
         return [to_plain(getattr(history, name)) for name in _REST]

@@ -10,9 +10,9 @@ from pipeline.outbox.recover import recover
 from pipeline.plan import Site
 from pipeline.records import requests
 from pipeline.records.drop import REFUSED
+from pipeline.records.index import KNOWN
 from pipeline.records.journal import open_journal
 from pipeline.records.requests import Request
-from pipeline.review.known import KNOWN
 from pipeline.review.seen import ReviewRefusedError, document_at
 from pipeline.review.uptake import Taken, Uptake, judged
 

@@ -21,12 +21,12 @@ from pipeline.records import requests
 from pipeline.records.current import Last, answers_of, decide
 from pipeline.records.drop import REFUSED, RefusedFile, kept_name
 from pipeline.records.history import History
+from pipeline.records.index import KNOWN
 from pipeline.records.journal import Journal
 from pipeline.records.private import refuse_open
 from pipeline.records.requests import Request
 from pipeline.records.types import Document, Part, Placed, ReviewerKeyAdmitted, ReviewRefused
 from pipeline.review.answers import decided_row
-from pipeline.review.known import KNOWN
 from pipeline.review.seen import ReviewRefusedError, Seen, document_at, seen_of
 from pipeline.tasks import name_of
 from pipeline.text.visible import shown

@@ -60,7 +60,7 @@ def test_other_rules_answer_copies(plan: RunPlan, rule: str) -> None:
 
 
 def test_a_kept_input_that_was_processed_is_ignored(plan: RunPlan) -> None:
-    history = History(paths={("a.txt", DOCUMENT)})
+    history = History(paths={("a.txt", DOCUMENT): 0})
     kept = Decisions(ruled(plan, afterwards="keep"), history)
     known = kept.known(arrived("a.txt"), candidate("a.txt"))
     assert known is not None
