@@ -65,10 +65,6 @@ class Estimator:
         size = max(file.size, 1)
         return Expected(expected.documents, expected.tokens * size, expected.seconds * size * self._stretch)
 
-    def expect_all(self, files: Iterable[File]) -> list[Expected]:
-        """What is expected of each file."""
-        return [self.expect(file) for file in files]
-
 
 class _PerByte(NamedTuple):
     """The documents of a file, and the tokens and seconds of each of its bytes."""
@@ -124,15 +120,11 @@ class Outlook:
     slowest: tuple[File, Expected] | None = None
 
 
-def outlook(
-    files: Sequence[File], costs: Costs, spans: Iterable[Span], ready: float | None = None, machines: int = 1
-) -> Outlook:
+def outlook(files: Sequence[File], costs: Costs, spans: Iterable[Span], machines: int = 1) -> Outlook:
     """Lay files, in their order, into the runs to come. Each run takes documents until the next is not expected to be
-    done by the end of its window. `ready`: the seconds before the first one, if they are known better than by earlier
-    runs; `machines`: that work on them at a time."""
+    done by the end of its window. `machines` work on them at a time."""
     estimator = Estimator(costs, machines)
-    ready = estimator.ready_seconds if ready is None else ready
-    expected = estimator.expect_all(files)
+    ready, expected = estimator.ready_seconds, [estimator.expect(file) for file in files]
     nights, done_at, stuck = _nights(expected, spans, ready, _Longest(costs, machines))
     first = expected[: nights[0]] if nights else []
     slowest = max(range(len(files)), key=lambda n: expected[n].seconds, default=None)
@@ -174,7 +166,7 @@ def _nights(
     for span in islice(spans, _NIGHTS):
         widest = max(widest, span.end - span.start - ready)
         first, now = at, span.start + ready
-        while at < len(expected) and now + (longest if at == first else _mean)(expected[at]) <= span.end:
+        while at < len(expected) and now + (longest(expected[at]) if at == first else expected[at].seconds) <= span.end:
             now += expected[at].seconds
             at += 1
         nights.append(at - first)
@@ -183,10 +175,6 @@ def _nights(
         if at == first and len(nights) > _ALIKE and longest(expected[at]) > widest:
             return nights, None, at
     return nights, None, at if at < len(expected) and longest(expected[at]) > widest else None
-
-
-def _mean(each: Expected) -> float:
-    return each.seconds
 
 
 def median_errors(held: Sequence[Held]) -> tuple[float, float] | None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pipeline.index.tables import FACTS, NO_SCORE
-from pipeline.index.values import SORTS, Filter, Sort
+from pipeline.index.values import Filter
 
 Where = tuple[str, list[Any]]
 
@@ -16,7 +16,7 @@ RANKS = {
 OTHER = 7
 _PIECES = 12  # of a text that are looked up
 
-_ORDERS: dict[Sort, tuple[str, bool]] = {
+_ORDERS: dict[str, tuple[str, bool]] = {
     "score": ("rank, score, entry", False),
     "uncertain": ("uncertain, entry", False),
     "age": ("entry", False),
@@ -29,33 +29,32 @@ _ORDERS: dict[Sort, tuple[str, bool]] = {
 
 def order_of(sort: str) -> tuple[str, bool]:
     """The columns of an order, and whether it goes backwards. ValueError."""
-    for name in SORTS:
-        if name == sort:
-            return _ORDERS[name]
-    raise ValueError(f"no order {sort!r}; there are {', '.join(SORTS)}")
+    if sort not in _ORDERS:
+        raise ValueError(f"no order {sort!r}; there are {', '.join(_ORDERS)}")
+    return _ORDERS[sort]
 
 
-def where(asked: Filter, prefix: str = "") -> Where:
-    """The condition of a filter, but for its text. `prefix` stands before the names of columns."""
+def where(asked: Filter) -> Where:
+    """The condition of a filter, but for its text."""
     tests, values = list[str](), list[Any]()
     for column, names in _names(asked):
-        tests.append(f"{prefix}{column} IN (SELECT id FROM word WHERE text IN ({', '.join('?' * len(names))}))")
+        tests.append(f"{column} IN (SELECT id FROM word WHERE text IN ({', '.join('?' * len(names))}))")
         values += names
     if asked.folder is not None:
         folder = asked.folder.strip("/")
         below = "text = ? OR (text >= ? AND text < ?)" if folder else "text >= ? OR text >= ? OR text >= ?"
-        tests.append(f"{prefix}folder IN (SELECT id FROM word WHERE {below})")
+        tests.append(f"folder IN (SELECT id FROM word WHERE {below})")
         values += [folder, f"{folder}/" if folder else "", f"{folder}0" if folder else ""]
     if asked.review == "any":
-        tests.append(f"{prefix}review > 0")
+        tests.append("review > 0")
     elif asked.review == "none":
-        tests.append(f"{prefix}review = 0")
+        tests.append("review = 0")
     if asked.settings == "current":
-        tests.append(f"({prefix}job, {prefix}settings) IN (SELECT job, settings FROM newest)")
+        tests.append("(job, settings) IN (SELECT job, settings FROM newest)")
     if asked.versions == "newest":
-        tests.append(f"{prefix}older = 0")
+        tests.append("older = 0")
     elif asked.versions == "rule":
-        tests.append(f"({prefix}older = 0 OR {prefix}job NOT IN (SELECT job FROM rule))")
+        tests.append("(older = 0 OR job NOT IN (SELECT job FROM rule))")
     return " AND ".join(tests) or "1", values
 
 

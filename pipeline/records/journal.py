@@ -2,11 +2,11 @@
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import audit
 from pipeline.errors import MachineRefusedError, ModelRefusedError
@@ -18,7 +18,6 @@ from pipeline.records.types import ClockStepped, Json, Record, RecoveredCut, Run
 from pipeline.version import (
     VERSION_FILE,
     WorkspaceRefusedError,
-    WorkspaceVersion,
     read_version,
     this_version,
     write_version,
@@ -96,7 +95,9 @@ class Journal:
             before = before or written.now
             write_version(site.root, before)
         if before is not None:
-            if not _tells_of(site, self._log.next_index, now):
+            last = _last(site, self._log.next_index)
+            told = from_json(last) if last else None
+            if not isinstance(told, VersionChanged) or told.after != now:
                 self._log.commit([VersionChanged(before=before, after=now).to_json()])
             write_version(site.root)
 
@@ -217,16 +218,14 @@ def look_at_clock(site: Site, now: audit.Stamp) -> ClockSeen | None:
     return ClockSeen(last.time, behind, steps[0].seconds if steps else 0.0)
 
 
-def _tells_of(site: Site, size: int, now: WorkspaceVersion) -> bool:
-    last = (from_json(said) for _, said in recorded_entries(site, size - 1)) if size else ()
-    return any(isinstance(entry, VersionChanged) and entry.after == now for entry in last)
+def _last(site: Site, size: int) -> Mapping[str, Any] | None:
+    """The last entry of a log of `size` entries, as the log has it."""
+    return next((said for _, said in recorded_entries(site, size - 1)), None) if size else None
 
 
 def _last_stamp(site: Site, size: int) -> audit.Stamp | None:
-    if not size:
-        return None
-    last = (said for _, said in recorded_entries(site, size - 1))
-    return next((audit.Stamp(**{name: said[name] for name in _STAMP}) for said in last), None)
+    last = _last(site, size)
+    return audit.Stamp(**{name: last[name] for name in _STAMP}) if last else None
 
 
 _STAMP = audit.Stamp.__dataclass_fields__

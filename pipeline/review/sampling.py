@@ -137,17 +137,20 @@ def new_seed(site: Site) -> str:
 _STEPS = 60  # halvings, until the bounds are as exact as a float
 
 
-def clopper_pearson(wrong: int, looked_at: int, alpha: float = 0.05) -> tuple[float, float]:
+_RARE = 0.025  # at each end
+
+
+def clopper_pearson(wrong: int, looked_at: int) -> tuple[float, float]:
     """The lower and the upper bound by Clopper and Pearson (1934): all shares under which so many, or so few, would not
-    be rarer than alpha / 2. They hold the true share in at least 1 - alpha of all samples.
+    be rarer than 2.5 %. They hold the true share in at least 95 % of all samples.
     ValueError without 0 <= wrong <= looked_at > 0."""
     if not 0 <= wrong <= looked_at or looked_at == 0:
         raise ValueError(f"{wrong} of {looked_at} is no share")
     low, high = 0.0, 1.0
     if wrong > 0:
-        low = _solved(lambda share: _at_least(wrong, looked_at, share) > alpha / 2)
+        low = _solved(lambda share: _at_least(wrong, looked_at, share) > _RARE)
     if wrong < looked_at:
-        high = _solved(lambda share: 1.0 - _at_least(wrong + 1, looked_at, share) < alpha / 2)
+        high = _solved(lambda share: 1.0 - _at_least(wrong + 1, looked_at, share) < _RARE)
     return low, high
 
 
