@@ -37,11 +37,6 @@ if TYPE_CHECKING:
     from pipeline.backup.manifest import BackupRefusedError
     from pipeline.backup.restoring import Restored, restore
     from pipeline.bench.measure import Bench, Ceiling, bench_model
-    from pipeline.chronicle.index import Chronicle, open_chronicle
-    from pipeline.chronicle.sentences import sentence
-    from pipeline.chronicle.settings import Difference, differences, read_settings, settings_in_words
-    from pipeline.chronicle.tally import Tally, tally
-    from pipeline.chronicle.told import Day, Happening, ModelUse, RunTold, Throughput
     from pipeline.cluster.authority import issue_credential, make_credentials
     from pipeline.cluster.look import look_at_workers
     from pipeline.cluster.peers import HEAD_ROLE, WORKER_ROLE, read_credential
@@ -53,15 +48,15 @@ if TYPE_CHECKING:
     from pipeline.control.rollback import NothingBeforeError, RolledBack, roll_back
     from pipeline.control.texts import read_lines
     from pipeline.errors import BadPartError, DocumentError, Failure, MachineRefusedError, ModelRefusedError
-    from pipeline.forecast.expected import Expected, File
-    from pipeline.forecast.outlook import Outlook, Span, median_errors, outlook
+    from pipeline.forecast import Expected, File, Outlook, Span, median_errors, outlook
     from pipeline.heads.builtin import head_path
     from pipeline.heads.file import read_head
+    from pipeline.inbox.batches import Sightings
     from pipeline.inbox.discover import Candidate, Scan, scan
-    from pipeline.inbox.find import check_inbox
-    from pipeline.inbox.parsers import Protection, check_isolation, protections_here
-    from pipeline.inbox.sightings import Sightings
-    from pipeline.inbox.unread import set_aside
+    from pipeline.inbox.find import check_inbox, set_aside
+    from pipeline.inbox.reader import Protection, protections_here
+    from pipeline.index.index import Index, items_in_order, open_index, rows_in_order
+    from pipeline.index.values import SORTS, Day, Filter, Happening, Item, ModelUse, Night, Page, RunTold, Throughput
     from pipeline.keep.erasure import Erased, ErasureRefusedError, erase
     from pipeline.keep.holds import Hold, hold, holds, release
     from pipeline.kernel.network import WATCHED, Silence, refuse_network, watch_network
@@ -78,7 +73,7 @@ if TYPE_CHECKING:
     from pipeline.pages.template import render_page
     from pipeline.parse import Limits, find_tesseract
     from pipeline.parse.view.seen import Mark
-    from pipeline.paths.writers import HELD_OPEN, shared_with
+    from pipeline.paths.beneath import HELD_OPEN, shared_with
     from pipeline.plan import (
         CLUSTER_THREADS,
         Bounds,
@@ -113,23 +108,21 @@ if TYPE_CHECKING:
     from pipeline.quality.gate import check_quality
     from pipeline.quality.page import write_page
     from pipeline.quality.qualify import Asked, Measured, Qualification, qualify
-    from pipeline.records.admissions import (
+    from pipeline.records.costs import AllCosts, Costs, Held, JobCosts, MetFiles
+    from pipeline.records.drop import Drop, LeftFile, RefusedFile
+    from pipeline.records.entries import Tally, entries_at, meaning, read_entries, tally
+    from pipeline.records.journal import ClockSeen, Recorded, look_at_clock, open_journal, record
+    from pipeline.records.private import refuse_open
+    from pipeline.records.register import (
         Admissions,
         Decision,
+        Register,
         check_admitted,
+        model_news,
         read_admissions,
         refusal_of,
     )
-    from pipeline.records.costs.jobs import AllCosts, Held, JobCosts
-    from pipeline.records.costs.kinds import Costs
-    from pipeline.records.costs.met import MetFiles
-    from pipeline.records.drop import DropFolder, LeftFile
-    from pipeline.records.entries import entries_at, read_entries
-    from pipeline.records.journal import ClockSeen, Recorded, look_at_clock, open_journal, record
-    from pipeline.records.private import refuse_open
-    from pipeline.records.records import says
-    from pipeline.records.register import Register, model_news
-    from pipeline.records.software import label
+    from pipeline.records.settings import Difference, differences, label, read_settings, settings_in_words
     from pipeline.records.types import (
         KINDS,
         ConsoleInvited,
@@ -163,8 +156,7 @@ if TYPE_CHECKING:
         Verified,
     )
     from pipeline.report import COMPUTING, READING, Observer, Rerunning, RunReport, joined
-    from pipeline.rerun.choose import RERUNNABLE, Rechosen
-    from pipeline.rerun.find import foresee_rerun
+    from pipeline.rerun import RERUNNABLE, Rechosen, foresee_rerun
     from pipeline.review.deciding import (
         RefusedReview,
         Review,
@@ -175,13 +167,8 @@ if TYPE_CHECKING:
         take_up_reviews,
     )
     from pipeline.review.examples import REVIEW, review_examples
-    from pipeline.review.queue.index import Queue, open_queue
-    from pipeline.review.queue.rows import items_in_order, rows_in_order
-    from pipeline.review.queue.shown import SORTS, Filter, Item, Night, Page
-    from pipeline.review.refused import ReviewRefusedError
-    from pipeline.review.row import entry_of, row_of
     from pipeline.review.sampling import Standing, draw, new_seed, samples, standing
-    from pipeline.review.seen import job_of
+    from pipeline.review.seen import ReviewRefusedError, entry_of, job_of, row_of
     from pipeline.review.sheets import (
         REVIEWABLE,
         SHEETS,
@@ -193,8 +180,7 @@ if TYPE_CHECKING:
         seen_digits,
     )
     from pipeline.run import run
-    from pipeline.stages.room import Memory, memory_of
-    from pipeline.stages.waiting import known_costs, machines_of, model_of, waiting
+    from pipeline.stages.ahead import Memory, known_costs, machines_of, memory_of, model_of, waiting
     from pipeline.states import OF_RUNS, State
     from pipeline.tasks import (
         NOT_BLANK,
@@ -239,11 +225,8 @@ _LATER = {
     "pipeline.backup.manifest": "BackupRefusedError",
     "pipeline.backup.restoring": "Restored restore",
     "pipeline.bench.measure": "Bench Ceiling bench_model",
-    "pipeline.chronicle.index": "Chronicle open_chronicle",
-    "pipeline.chronicle.sentences": "sentence",
-    "pipeline.chronicle.settings": "Difference differences read_settings settings_in_words",
-    "pipeline.chronicle.tally": "Tally tally",
-    "pipeline.chronicle.told": "Day Happening ModelUse Throughput RunTold",
+    "pipeline.records.settings": "Difference differences label read_settings settings_in_words",
+    "pipeline.records.entries": "Tally entries_at meaning read_entries tally",
     "pipeline.cluster.authority": "issue_credential make_credentials",
     "pipeline.cluster.look": "look_at_workers",
     "pipeline.cluster.peers": "HEAD_ROLE WORKER_ROLE read_credential",
@@ -255,15 +238,13 @@ _LATER = {
     "pipeline.control.rollback": "NothingBeforeError RolledBack roll_back",
     "pipeline.control.texts": "read_lines",
     "pipeline.errors": "BadPartError DocumentError Failure MachineRefusedError ModelRefusedError",
-    "pipeline.forecast.expected": "Expected File",
-    "pipeline.forecast.outlook": "Outlook Span median_errors outlook",
+    "pipeline.forecast": "Expected File Outlook Span median_errors outlook",
     "pipeline.heads.builtin": "head_path",
     "pipeline.heads.file": "read_head",
     "pipeline.inbox.discover": "Candidate Scan scan",
-    "pipeline.inbox.find": "check_inbox",
-    "pipeline.inbox.parsers": "Protection check_isolation protections_here",
-    "pipeline.inbox.sightings": "Sightings",
-    "pipeline.inbox.unread": "set_aside",
+    "pipeline.inbox.find": "check_inbox set_aside",
+    "pipeline.inbox.reader": "Protection protections_here",
+    "pipeline.inbox.batches": "Sightings",
     "pipeline.keep.erasure": "Erased ErasureRefusedError erase",
     "pipeline.keep.holds": "Hold hold holds release",
     "pipeline.kernel.network": "WATCHED Silence refuse_network watch_network",
@@ -300,17 +281,11 @@ _LATER = {
     "pipeline.quality.gate": "check_quality",
     "pipeline.quality.page": "write_page",
     "pipeline.quality.qualify": "Asked Measured Qualification qualify",
-    "pipeline.records.admissions": "Admissions Decision check_admitted read_admissions refusal_of",
-    "pipeline.records.costs.jobs": "AllCosts Held JobCosts",
-    "pipeline.records.costs.kinds": "Costs",
-    "pipeline.records.costs.met": "MetFiles",
-    "pipeline.records.drop": "DropFolder LeftFile",
-    "pipeline.records.entries": "entries_at read_entries",
+    "pipeline.records.register": "Admissions Decision Register check_admitted model_news read_admissions refusal_of",
+    "pipeline.records.costs": "AllCosts Costs Held JobCosts MetFiles",
+    "pipeline.records.drop": "Drop LeftFile RefusedFile",
     "pipeline.records.journal": "ClockSeen Recorded look_at_clock open_journal record",
     "pipeline.records.private": "refuse_open",
-    "pipeline.records.records": "says",
-    "pipeline.records.register": "Register model_news",
-    "pipeline.records.software": "label",
     "pipeline.proof.serving": "Known Rule ServiceNow",
     "pipeline.records.types": (
         "KINDS ConsoleInvited ConsoleRevoked Document Isolation JobBroken JobMended ModelAndHead NetworkRefused "
@@ -319,12 +294,10 @@ _LATER = {
         "StartedThere Verified"
     ),
     "pipeline.report": "COMPUTING READING Observer Rerunning RunReport joined",
-    "pipeline.rerun.choose": "RERUNNABLE Rechosen",
-    "pipeline.rerun.find": "foresee_rerun",
-    "pipeline.review.queue.index": "Queue open_queue",
-    "pipeline.review.queue.rows": "items_in_order rows_in_order",
-    "pipeline.review.queue.shown": "SORTS Filter Item Night Page",
-    "pipeline.review.row": "entry_of row_of",
+    "pipeline.rerun": "RERUNNABLE Rechosen foresee_rerun",
+    "pipeline.index.index": "Index items_in_order open_index rows_in_order",
+    "pipeline.index.values": "SORTS Day Filter Happening Item ModelUse Night Page RunTold Throughput",
+    "pipeline.review.seen": "ReviewRefusedError entry_of job_of row_of",
     "pipeline.review.sampling": "Standing draw new_seed samples standing",
     "pipeline.review.sheets": (
         "REVIEWABLE SHEETS BadSheetError Filled format_csv format_jsonl parse_sheet seen_digits"
@@ -333,18 +306,15 @@ _LATER = {
         "RefusedReview Review ReviewOutcome decide reviews_refused reviews_waiting take_up_reviews"
     ),
     "pipeline.review.examples": "REVIEW review_examples",
-    "pipeline.review.refused": "ReviewRefusedError",
-    "pipeline.review.seen": "job_of",
     "pipeline.run": "run",
-    "pipeline.stages.room": "Memory memory_of",
-    "pipeline.stages.waiting": "known_costs machines_of model_of waiting",
+    "pipeline.stages.ahead": "Memory known_costs machines_of memory_of model_of waiting",
     "pipeline.states": "OF_RUNS State",
     "pipeline.tasks": (
         "NOT_BLANK TASKS AskSettings BatchSettings ClassifySettings ExtractSettings Field Key Label Line "
         "SettingsError SummarizeSettings Task Writing keys_of"
     ),
     "pipeline.parse.view.seen": "Mark",
-    "pipeline.paths.writers": "HELD_OPEN shared_with",
+    "pipeline.paths.beneath": "HELD_OPEN shared_with",
     "pipeline.version": "FORMAT VERSION_FILE WorkspaceRefusedError check_version write_version",
     "pipeline.view.drawer": "Drawer",
     "pipeline.view.places": "Place",

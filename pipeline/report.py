@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from pipeline.paths.writers import HELD_OPEN
+from pipeline.paths.beneath import HELD_OPEN
 from pipeline.records.types import Isolation
 from pipeline.states import OF_RUNS
 

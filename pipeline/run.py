@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 
 import audit
 from pipeline.errors import MachineRefusedError, ModelRefusedError
-from pipeline.forecast.pace import Pace
+from pipeline.forecast import Pace
+from pipeline.inbox.batches import Sightings
 from pipeline.inbox.find import Found, find
-from pipeline.inbox.sightings import Sightings
 from pipeline.outbox.space import log_full
 from pipeline.plan import RunPlan
-from pipeline.records.refused import log_refused
+from pipeline.records.journal import log_refused
 from pipeline.report import Observer, RunReport
-from pipeline.rerun.find import find_archived
+from pipeline.rerun import find_archived
 from pipeline.stages.ahead import Timer, look_ahead
 from pipeline.stages.answer import answer
 from pipeline.stages.begin import begin
@@ -48,8 +48,8 @@ def run(
             found = _found(opened, window, sightings or Sightings())
             ahead = look_ahead(opened, found, window)
             with begin(opened, found, window) as begun:
-                counted = answer(opened, found, begun.ready, window, ahead)
-            return close(opened, found, begun, counted, ahead)
+                tally = answer(opened, found, begun.ready, window, ahead)
+            return close(opened, begun, tally, ahead)
     except (OSError, audit.LogUnwritable) as error:
         log_full(plan, name, error)
         raise

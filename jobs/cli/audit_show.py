@@ -66,7 +66,7 @@ def _facts(entry: pipeline.Record, placed: frozenset[str]) -> Iterator[tuple[str
 
 def _other(entry: pipeline.Record) -> Iterator[tuple[str, str]]:
     """An entry that is no row: what its type means, and what it says."""
-    told = pipeline.says(entry.type)
+    told = pipeline.meaning(entry.type)
     yield "what", f"{entry.type}: {told}" if told else f"{entry.type}, which this version does not know"
     yield from pipeline.members_in_words(entry.said)
 

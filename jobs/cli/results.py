@@ -164,7 +164,7 @@ class Asked:
             return
         wanted = pipeline.Filter(jobs=(self.job,) if self.job else (), states=self.states)
         limit = None if self.only_current or self.newest or self._only_newest else self.limit
-        with pipeline.open_queue(site) as queue:
+        with pipeline.open_index(site) as queue:
             queue.refresh()
             yield from map(self._marked, pipeline.rows_in_order(site, queue, wanted, self.sort, limit))
 

@@ -64,7 +64,7 @@ def export(
         expected = f"one of {', '.join(pipeline.REVIEWABLE)}"
         raise ConfigError(Problem("--state", f"nobody decides on rows that are {refused[0]}", expected))
     site = make_site(place)
-    with pipeline.open_queue(site) as queue:
+    with pipeline.open_index(site) as queue:
         queue.refresh()
         rows = pipeline.rows_in_order(site, queue, wanted.asked, wanted.sort, None if sample else limit)
         if sample:
@@ -93,7 +93,7 @@ def check_ending(path: Path) -> str:
     return ending
 
 
-def _waiting(site: pipeline.Site, queue: pipeline.Queue, job: str) -> set[int]:
+def _waiting(site: pipeline.Site, queue: pipeline.Index, job: str) -> set[int]:
     last = next(iter([*pipeline.samples(site, job)][-1:]), None)
     if last is None:
         raise ConfigError(Problem("--sample", f"no sample of {job} was drawn", "cloister review sample JOB --size N"))

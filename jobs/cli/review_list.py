@@ -64,7 +64,7 @@ def list_(
     )
     asked = replace(wanted.asked, versions={None: "rule", True: "newest", False: None}[only])
     site = make_site(place)
-    with pipeline.open_queue(site) as queue:
+    with pipeline.open_index(site) as queue:
         queue.refresh()
         try:
             page = queue.page(asked, wanted.sort, after, limit)

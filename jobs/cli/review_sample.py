@@ -50,7 +50,7 @@ def sample(
     place = open_workspace(workspace)
     check_job(place, job)
     site = make_site(place)
-    with pipeline.open_queue(site) as queue:
+    with pipeline.open_index(site) as queue:
         queue.refresh()
         if size is None:
             if seed or label:
@@ -68,7 +68,7 @@ def sample(
 
 
 def _draw(
-    site: pipeline.Site, queue: pipeline.Queue, job: str, size: int, seed: str | None, label: str | None, by: str
+    site: pipeline.Site, queue: pipeline.Index, job: str, size: int, seed: str | None, label: str | None, by: str
 ) -> pipeline.Sampled:
     if seed is not None:
         check_text("--seed", seed, "a seed, which stands in the log")

@@ -31,7 +31,7 @@ def show(row: RowArgument, workspace: WorkspaceOption = None, as_json: JsonOptio
     The row comes from its part and is held against the entry of the log that proves it.
     """
     site = make_site(open_workspace(workspace))
-    with pipeline.open_queue(site) as queue:
+    with pipeline.open_index(site) as queue:
         queue.refresh()
         try:
             whole, item = pipeline.row_of(site, row), queue.item(row)

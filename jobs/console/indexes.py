@@ -1,7 +1,7 @@
-"""The two indexes that pages read, chronicle and queue, and the thread that keeps them up to date.
+"""The index that pages read, and the thread that keeps it up to date.
 
-A page looks at once at what is there, after a short attempt to take in what came since. While an index is being made
-for the first time, pages show how far it is.
+A page takes in what came since and shows it. While the index is being made for the first time, pages show how far it
+is.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final, Protocol, Self
+from typing import Final
 
 import audit
 import pipeline
@@ -27,17 +27,9 @@ class BrokenIndexError(Exception):
     """An index cannot be read; the text is one sentence."""
 
 
-class _Index(Protocol):
-    @property
-    def behind(self) -> int | None: ...
-    def refresh(self, seconds: float | None = None) -> bool: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(self, *_: object) -> None: ...
-
-
 @dataclass
 class Indexes:
-    """The indexes of a workspace. `close` ends the thread that `start` began."""
+    """The index of a workspace. `close` ends the thread that `start` began."""
 
     site: pipeline.Site
     _filling: threading.Lock = field(default_factory=threading.Lock)
@@ -46,7 +38,7 @@ class Indexes:
     _making: bool = False  # by a child, which ends with what makes lists quick, when all entries are taken in
 
     def start(self) -> None:
-        """Begin to keep the indexes up to date."""
+        """Begin to keep the index up to date."""
         self._thread = threading.Thread(target=self._follow, name="indexes", daemon=True)
         self._thread.start()
 
@@ -57,32 +49,29 @@ class Indexes:
             self._thread.join(timeout=10)
 
     @contextlib.contextmanager
-    def chronicle(self) -> Iterator[pipeline.Chronicle]:
-        """The chronicle, as new as can be had at once. audit.AuditError; BrokenIndexError."""
-        with _told("chronicle"), pipeline.open_chronicle(self.site) as chronicle:
-            self._freshen(chronicle)
-            yield chronicle
-
-    @contextlib.contextmanager
-    def queue(self) -> Iterator[pipeline.Queue]:
-        """The queue, as new as can be had at once. audit.AuditError; BrokenIndexError."""
-        with _told("queue"), pipeline.open_queue(self.site) as queue:
-            self._freshen(queue)
-            yield queue
+    def opened(self) -> Iterator[pipeline.Index]:
+        """The index, as new as can be had at once. audit.AuditError; BrokenIndexError."""
+        with _told(), pipeline.open_index(self.site) as index:
+            self._freshen(index)
+            yield index
 
     def behind(self) -> tuple[int, int] | None:
-        """While an index is being made: how many entries are taken in, and of how many. None when that is done."""
+        """While the index is being made: how many entries are taken in, and of how many. None when that is done."""
         size = audit.read_checkpoint(self.site.audit, self.site.public_key).size
-        with _told("index"), pipeline.open_chronicle(self.site) as chronicle, pipeline.open_queue(self.site) as queue:
-            left = [chronicle.behind, queue.behind]
-        lacking = max(size if each is None else each for each in left)
+        with _told(), pipeline.open_index(self.site) as index:
+            lacking = index.behind
+        lacking = size if lacking is None else lacking
         return (size - lacking, size) if self._making or lacking > _FEW else None
 
-    def _freshen(self, index: _Index) -> None:
-        """Take in what is new, unless somebody is doing so."""
-        if self._filling.acquire(blocking=False):
+    def _freshen(self, index: pipeline.Index) -> None:
+        """Take in what is new: all of it where that is little, so that no page tells of a log that it has not read."""
+        if self._making:
+            return
+        lacking = index.behind
+        few = lacking is not None and lacking <= _FEW
+        if self._filling.acquire(timeout=_SLICE_SECONDS if few else 0):
             try:
-                index.refresh(_SHORT_SECONDS)
+                index.refresh(None if few else _SHORT_SECONDS)
             finally:
                 self._filling.release()
 
@@ -95,26 +84,23 @@ class Indexes:
                     before = now
 
     def _fill(self) -> bool:
-        """Bring both indexes up to date, in slices between which pages get their turn; whether they are."""
+        """Bring the index up to date, in slices between which pages get their turn; whether it is."""
         if self.behind():
             self._fill_in_child()
-        whole = True
-        for opened in (pipeline.open_chronicle, pipeline.open_queue):
-            with opened(self.site) as index:
-                while not self._ended.is_set():
-                    with self._filling:
-                        done = index.refresh(_SLICE_SECONDS)
-                    if done:
-                        break
-                whole &= not self._ended.is_set()
-        return whole
+        with pipeline.open_index(self.site) as index:
+            while not self._ended.is_set():
+                with self._filling:
+                    done = index.refresh(_SLICE_SECONDS)
+                if done:
+                    break
+        return not self._ended.is_set()
 
     def _fill_in_child(self) -> None:
         """Take in what is much by a process of its own (making.py); pages show what is there meanwhile."""
         command = [sys.executable, "-P", "-m", "jobs.console.making", str(self.site.root)]
         quiet = subprocess.DEVNULL
+        self._making = True
         with self._filling, subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet) as child:
-            self._making = True
             while child.poll() is None and not self._ended.wait(_LOOK_SECONDS):
                 pass
             child.terminate()
@@ -126,10 +112,10 @@ _FEW: Final = 5000
 
 
 @contextlib.contextmanager
-def _told(name: str) -> Iterator[None]:
+def _told() -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
         raise BrokenIndexError(
-            f"The index state/{name}.sqlite cannot be read ({error}); it may be deleted, and is made again."
+            f"The index state/index.sqlite cannot be read ({error}); it may be deleted, and is made again."
         ) from error

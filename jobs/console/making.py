@@ -1,4 +1,4 @@
-"""`python -m jobs.console.making FOLDER`: the indexes of a workspace are brought up to date by a child of the console.
+"""`python -m jobs.console.making FOLDER`: the index of a workspace is brought up to date by a child of the console.
 
 So the console stays small and its pages are quick, also while the index of a million documents is made.
 """
@@ -13,13 +13,11 @@ from jobs.plan import make_site
 from jobs.workspace import open_workspace
 
 
-def make_indexes(root: Path) -> None:
-    """Bring both indexes up to date. audit.AuditError, sqlite3.Error, OSError."""
-    site = make_site(open_workspace(root))
-    for opened in (pipeline.open_chronicle, pipeline.open_queue):
-        with opened(site) as index:
-            index.refresh()
+def make_index(root: Path) -> None:
+    """Bring the index up to date. audit.AuditError, sqlite3.Error, OSError."""
+    with pipeline.open_index(make_site(open_workspace(root))) as index:
+        index.refresh()
 
 
 if __name__ == "__main__":
-    make_indexes(Path(sys.argv[1]))
+    make_index(Path(sys.argv[1]))

@@ -113,8 +113,8 @@ class Present:
 
     def _read_admissions(self) -> pipeline.Admissions:
         admissions = pipeline.Admissions()
-        with pipeline.open_chronicle(self.site) as chronicle:
-            numbers = chronicle.numbers_of("admission.granted", "admission.revoked")
+        with pipeline.open_index(self.site) as index:
+            numbers = index.numbers_of("admission.granted", "admission.revoked")
         for entry in pipeline.entries_at(self.site, numbers):
             admissions.take(entry)
         return admissions
@@ -144,6 +144,6 @@ class Present:
 
     def _last_bytes(self, job: str, model: str) -> str | None:
         """The sha256 that a model which is not pinned had in the last run of the job; None if it never ran with it."""
-        with pipeline.open_chronicle(self.site) as chronicle:
-            runs = chronicle.runs(job, limit=_RUNS)
+        with pipeline.open_index(self.site) as index:
+            runs = index.runs(job, limit=_RUNS)
         return next((run.model_sha256 for run in runs if run.model == model and run.model_sha256), None)

@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.document import Hidden
 from pipeline.errors import DocumentError
-from pipeline.inbox.rows import Row, Work, failed_row, input_columns
+from pipeline.inbox.order import Row, Work, failed_row, input_columns
 from pipeline.parse import KINDS
 from pipeline.plan import UNBOUND, Bounds
 from pipeline.states import State

@@ -16,7 +16,7 @@ import engine
 from pipeline.answer.compute import Pulse, answered_row
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError
-from pipeline.inbox.rows import Row, Work, failed_row
+from pipeline.inbox.order import Row, Work, failed_row
 from pipeline.plan import UNBOUND, Bounds
 from pipeline.tasks import Answer, Answerer, Dialogue, Window, WritingTask
 from pipeline.text.chunk import Chunk

@@ -15,7 +15,7 @@ import audit
 import engine
 from pipeline.answer.heads import with_head
 from pipeline.errors import ModelRefusedError
-from pipeline.paths.digest import file_sha256
+from pipeline.paths.names import file_sha256
 from pipeline.plan import RunPlan, Site
 from pipeline.records.settings import job_digest
 from pipeline.tasks import TEXT, Writing

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 import audit
 import engine
 from pipeline.plan import RunPlan, Site
-from pipeline.records.indexes.vectors import forget_vectors, vectors_of
+from pipeline.records.indexes import forget_vectors, vectors_of
 from pipeline.tasks.embedding.prompted import WithPrompts
 
 Vectors = NDArray[np.float32]

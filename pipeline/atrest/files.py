@@ -29,7 +29,7 @@ from pipeline.atrest.sealed import (
     read_head,
 )
 from pipeline.atrest.store import Store
-from pipeline.paths.digest import file_sha256
+from pipeline.paths.names import file_sha256
 
 _MEMORY = Path("/dev/shm")
 _CLEAR_FLAGS = os.O_RDONLY | os.O_CLOEXEC

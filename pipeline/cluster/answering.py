@@ -18,7 +18,7 @@ from pipeline.cluster.roster import Member
 from pipeline.cluster.sharing import CHARACTERS, DOCUMENTS, READING, WRITING, Group, Piece, Sharing, places_for
 from pipeline.cluster.wire import format_works, parse_rows
 from pipeline.document import Parsed
-from pipeline.inbox.rows import MADE_BY, Row, Work
+from pipeline.inbox.order import MADE_BY, Row, Work
 
 _LOOK_SECONDS: Final = 0.05
 ROWS, ROW = 16 << 20, 1 << 20

@@ -17,7 +17,7 @@ from pipeline.cluster.errors import WorkerRefusedError
 from pipeline.cluster.place import Place
 from pipeline.cluster.wire import format_document, format_rows, parse_works
 from pipeline.errors import DocumentError, ModelRefusedError
-from pipeline.inbox.reading import ReadHere
+from pipeline.inbox.reader import ReadHere
 from pipeline.parse import (
     NotIsolatedError,
     Options,

@@ -10,7 +10,7 @@ from typing import Any, Final
 import engine
 from pipeline.cluster.errors import BadWorkerError, WorkerRefusedError
 from pipeline.cluster.wire import PROTOCOL
-from pipeline.records.software import label, software
+from pipeline.records.settings import label, software
 
 CLOCKS_APART: Final = 300.0
 """Seconds that a worker's clock may differ: a certificate's dates and an operator's log would be read wrongly."""

@@ -12,7 +12,7 @@ from pipeline.cluster.crew import Crew
 from pipeline.cluster.peers import HEAD_ROLE, read_credential
 from pipeline.cluster.quiet import keep_quiet, without_pickles
 from pipeline.cluster.reading import ReadThere
-from pipeline.inbox.reading import ReadHere
+from pipeline.inbox.reader import ReadHere
 from pipeline.parse import Tesseract
 from pipeline.plan import Cluster, RunPlan
 from pipeline.report import Observer

@@ -12,7 +12,7 @@ from pipeline.cluster.roster import LARGE, Member
 from pipeline.cluster.wire import parse_document, parse_unread
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
-from pipeline.inbox.reading import Read, ReadHere, Scratch, Stop
+from pipeline.inbox.reader import Read, ReadHere, Scratch, Stop
 from pipeline.parse import Far, Limits, Options, StoppedError, nowhere
 
 _LOST: Final = 3  # workers that may be lost with a document before it is read here

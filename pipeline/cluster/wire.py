@@ -12,7 +12,7 @@ from pipeline.cluster.errors import BadWorkerError
 from pipeline.document import Hidden, Member, Parsed, Picture, Section, Unseen
 from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.intake import Arrival
-from pipeline.inbox.rows import Row, Work
+from pipeline.inbox.order import Row, Work
 from pipeline.outbox.schema import table_schema
 from pipeline.parse import Limits
 from pipeline.parse.child.channel import BadMessageError

@@ -14,7 +14,7 @@ from pipeline.errors import ModelRefusedError
 from pipeline.heads.file import read_head
 from pipeline.outbox.recover import recovered_log
 from pipeline.plan import Site
-from pipeline.records.admissions import read_admissions
+from pipeline.records.register import read_admissions
 from pipeline.records.types import AdmissionGranted, AdmissionRevoked
 
 _LICENCE: Final = ("general.license.name", "general.license")

@@ -14,11 +14,10 @@ from pipeline.answer.models import answerer, check_machine, check_model, examine
 from pipeline.control.files import HEAD
 from pipeline.control.texts import read_given
 from pipeline.errors import ModelRefusedError
-from pipeline.inbox.order import Ended, ended_row
-from pipeline.inbox.rows import Row, Work
+from pipeline.inbox.order import Ended, Row, Work, ended_row
 from pipeline.learn.examples import Given
 from pipeline.learn.reading import open_reader, work_of
-from pipeline.paths.digest import file_sha256
+from pipeline.paths.names import file_sha256
 from pipeline.plan import HeadRef, RunPlan
 from pipeline.tasks import Line
 

@@ -9,8 +9,8 @@ from pipeline.errors import ModelRefusedError
 from pipeline.heads.builtin import head_path
 from pipeline.outbox.recover import recovered_log
 from pipeline.plan import HeadRef, ModelRef, RunPlan, Site
-from pipeline.records.admissions import Admissions, refusal_of
 from pipeline.records.entries import fold, read_entries
+from pipeline.records.register import Admissions, refusal_of
 from pipeline.records.settings import KeptSettings
 from pipeline.records.types import JobRolledBack, ModelAndHead, Record, RunStarted
 

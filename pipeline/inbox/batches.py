@@ -9,16 +9,62 @@ processed to the last file is over and binds nothing. Where both speak of a file
 import errno
 import hashlib
 import os
+import re
 import stat
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from pipeline.inbox.manifest import MANIFEST, MAX_BYTES, MAX_LINES, BadManifestError, parse_manifest
-from pipeline.inbox.sightings import Look, Sightings, look_of
 from pipeline.paths.beneath import open_beneath
-from pipeline.text.visible import shown
+from pipeline.text.visible import shown, visible
+
+Look = tuple[int, int, int, int]
+
+
+def look_of(status: os.stat_result) -> Look:
+    """The facts that change when a file changes: size, times and inode."""
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+@dataclass
+class Sightings:
+    """The sightings of one input folder: since when files have looked as they do, by this process's own clock, and
+    their sha256.
+
+    Only what is asked for is remembered, and only until a scan (for the sha256: one that compares) does not ask for it:
+    memory grows with the files whose times cannot be trusted and those that a manifest names, not with all others.
+    """
+
+    clock: Callable[[], float] = time.monotonic
+    _since: dict[str, tuple[Look, float]] = field(default_factory=dict)
+    _since_before: dict[str, tuple[Look, float]] = field(default_factory=dict)
+    _digests: dict[tuple[str, Look], str] = field(default_factory=dict)
+    _digests_before: dict[tuple[str, Look], str] = field(default_factory=dict)
+
+    def begin(self, comparing: bool) -> None:
+        """A new scan, which will ask for sha256s or not."""
+        self._since_before, self._since = self._since, {}
+        if comparing:
+            self._digests_before, self._digests = self._digests, {}
+
+    def still_for(self, path: str, status: os.stat_result) -> float:
+        """Seconds since `path` was first seen as it looks now, in all scans since; 0 at first sight."""
+        look, now = look_of(status), self.clock()
+        known = self._since_before.pop(path, None)
+        if known is None or known[0] != look:
+            known = (look, now)
+        self._since[path] = known
+        return now - known[1]
+
+    def sha256(self, path: str, look: Look, compute: Callable[[], str | None]) -> str | None:
+        """The sha256 of the file's bytes, computed once as long as it looks the same. None if `compute` gives none."""
+        known = self._digests_before.get((path, look)) or self._digests.get((path, look)) or compute()
+        if known:
+            self._digests[path, look] = known
+        return known
+
 
 READY = "_READY"
 _CHUNK = 1 << 20
@@ -199,3 +245,72 @@ class Batches:
 def _called(batch: _Batch, path: str) -> str:
     """A file as its manifest calls it."""
     return shown(path[len(batch.manifest) - len(MANIFEST) :])
+
+
+# A line of a manifest is a sha256, a space, a mark and a file's name, as `sha256sum` writes them. The mark is a space
+# for text and `*` for binary mode, which mean the same here. In a line that begins with a backslash, \\, \n and \r
+# stand for those characters (coreutils manual, md5sum). Names are any bytes, below the manifest's folder. Each line has
+# an end, so that a line cut off is not taken for a whole one; a carriage return before it belongs to the end.
+
+MANIFEST = "manifest.sha256"
+MAX_BYTES = 64 << 20
+MAX_LINES = 1_000_000
+_LINE = re.compile(rb"(\\?)([0-9a-fA-F]{64}) [ *]([^\0]+)", re.DOTALL)
+_ESCAPE = re.compile(rb"\\(.?)", re.DOTALL)
+_ESCAPES = {b"\\": b"\\", b"n": b"\n", b"r": b"\r"}
+_NAME = 4096  # bytes: PATH_MAX
+_SHOWN = 80  # characters of a bad line
+
+
+class BadManifestError(Exception):
+    """The manifest says nothing that can be relied on: line, what was found and what was expected."""
+
+    def __init__(self, line: int, found: str, expected: str) -> None:
+        super().__init__(f"{line}: found {found}, expected {expected}")
+
+
+def parse_manifest(body: bytes) -> dict[str, str]:
+    """The sha256 of each file by its name, in the order of the lines. BadManifestError.
+
+    A line for the manifest itself is passed over: `sha256sum * > manifest.sha256` writes one, and it cannot hold.
+    """
+    if len(body) > MAX_BYTES or body.count(b"\n") > MAX_LINES:
+        raise BadManifestError(1, "more", f"at most {MAX_BYTES >> 20} MiB and {MAX_LINES:,} lines")
+    *lines, rest = body.split(b"\n")
+    if rest:
+        raise BadManifestError(len(lines) + 1, f"{_shown(rest)} without a line end", "a line end (is it complete?)")
+    files: dict[str, str] = {}
+    for number, line in enumerate((line.removesuffix(b"\r") for line in lines), 1):
+        if line.strip():
+            name, sha256 = _parse_line(number, line)
+            if files.setdefault(name, sha256) != sha256:
+                raise BadManifestError(number, f"another sha256 of {_shown(os.fsencode(name))}", "every name once")
+    if not files:
+        raise BadManifestError(1, "no file", "a line for each file of the batch")
+    files.pop(MANIFEST, None)
+    return files
+
+
+def _parse_line(number: int, line: bytes) -> tuple[str, str]:
+    match = _LINE.fullmatch(line)
+    if match is None:
+        expected = "64 hexadecimal digits, two spaces (or a space and *) and a name, as sha256sum writes"
+        raise BadManifestError(number, _shown(line), expected)
+    name = _ESCAPE.sub(lambda escape: _unescaped(number, escape), match[3]) if match[1] else match[3]
+    if len(name) > _NAME:
+        raise BadManifestError(number, f"a name of {len(name):,} bytes", f"at most {_NAME:,}")
+    parts = [part for part in name.split(b"/") if part != b"."]
+    if b".." in parts or b"" in parts or not parts:
+        raise BadManifestError(number, _shown(name), "the name of a file in the manifest's folder or below it")
+    return os.fsdecode(b"/".join(parts)), match[2].decode().lower()
+
+
+def _unescaped(number: int, escape: re.Match[bytes]) -> bytes:
+    if escape[1] not in _ESCAPES:
+        raise BadManifestError(number, _shown(escape[0]), "\\\\, \\n or \\r, for the line begins with a backslash")
+    return _ESCAPES[escape[1]]
+
+
+def _shown(text: bytes) -> str:
+    clipped = text[:_SHOWN].decode("utf-8", "backslashreplace")
+    return f"'{visible(clipped)}{'…' if len(text) > _SHOWN else ''}'"

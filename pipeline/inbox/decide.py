@@ -11,8 +11,7 @@ from pipeline.document import Parsed
 from pipeline.errors import Failure
 from pipeline.inbox.discover import Candidate
 from pipeline.inbox.intake import Again, Archived, Arrival
-from pipeline.inbox.order import Ended, Inner, Node, Outcome, Room, Source
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Ended, Inner, Node, Outcome, Room, Source, Work
 from pipeline.plan import RunPlan
 from pipeline.records.current import Last, RowKey, answers_of, newest_at
 from pipeline.records.entries import documents_at

@@ -10,13 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipeline.inbox.batches import READY, Batches, Comparing
-from pipeline.inbox.manifest import MANIFEST
-from pipeline.inbox.sightings import Sightings
-from pipeline.paths.beneath import Walk, open_beneath
-from pipeline.paths.leavings import leaving, named_by_nobody
-from pipeline.paths.patterns import matcher, ranker
-from pipeline.paths.writers import HELD_OPEN, Writers
+from pipeline.inbox.batches import MANIFEST, READY, Batches, Comparing, Sightings
+from pipeline.paths.beneath import HELD_OPEN, Walk, Writers, open_beneath
+from pipeline.paths.names import leaving, matcher, named_by_nobody, ranker
 from pipeline.plan import Input
 from pipeline.text.visible import shown
 
@@ -51,7 +47,7 @@ class Candidate:
 class Scan:
     """`ready` to be taken, in that order; `settling`: still being written; `held`: its batch is not complete;
     `ignored`: never taken. All but the first say why. Every path stands in exactly one of them. `names`: how many are
-    ignored for a name that no person gives, by its pattern (paths/leavings.py). `unseen`: of how many of the ready ones
+    ignored for a name that no person gives, by its pattern (paths/names.py). `unseen`: of how many of the ready ones
     it cannot be told whether somebody has them open for writing."""
 
     ready: tuple[Candidate, ...]

@@ -16,6 +16,7 @@ from itertools import islice
 from pipeline.errors import DocumentError
 from pipeline.inbox.decide import Decisions, noted
 from pipeline.inbox.discover import Candidate
+from pipeline.inbox.find import digest_for, refuse_size
 from pipeline.inbox.intake import (
     Again,
     Archived,
@@ -29,13 +30,11 @@ from pipeline.inbox.intake import (
     take_member,
     with_earlier,
 )
-from pipeline.inbox.order import Ended, Inner, Left, Node, Outcome, Room, Source, Unpacked, depth_of, now
+from pipeline.inbox.order import Ended, Inner, Left, Node, Outcome, Room, Source, Unpacked, Work, depth_of, now
 from pipeline.inbox.reader import Reader, failed
-from pipeline.inbox.rows import Work
-from pipeline.inbox.unread import digest_for, refuse_size
 from pipeline.openai.line import BATCH_FILE
 from pipeline.parse import StoppedError
-from pipeline.paths.writers import Writers
+from pipeline.paths.beneath import Writers
 from pipeline.plan import RunPlan
 from pipeline.states import State
 from pipeline.text.visible import shown

@@ -1,25 +1,27 @@
-"""Find what a run takes: files of the input folder that are settled and new, or failed documents that are taken up
-again."""
+"""Find what a run takes (settled new files, or failed documents again), and what it leaves where it lies, and why."""
 
 import errno
+import hashlib
 import os
 import time
-from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from pipeline.inbox.batches import Comparing
+from pipeline.errors import DocumentError, Failure
+from pipeline.inbox.batches import Comparing, Sightings
 from pipeline.inbox.discover import Candidate, Scan, scan
+from pipeline.inbox.intake import INSIDE, Again
 from pipeline.inbox.order import Source
-from pipeline.inbox.retry import again
-from pipeline.inbox.sightings import Sightings
-from pipeline.inbox.unread import set_aside, taken_up
-from pipeline.paths.patterns import ranker
+from pipeline.paths.names import ranker
 from pipeline.plan import Input, RunPlan
 from pipeline.records.history import History
+from pipeline.records.register import Disposition, Unread
 from pipeline.records.types import RerunAsked
 from pipeline.report import Observer, Rerunning
+from pipeline.states import State
+from pipeline.text.visible import shown
 
 _PATIENCE = 15.0  # seconds that a run waits for files to become still: others wait for the workspace meanwhile
 
@@ -91,3 +93,91 @@ def _wait_until_still(look: Callable[[], Scan], seconds: float, observer: Observ
     if found.held_open:
         observer.note("files are held open by a writer", files=len(found.held_open))
     return found
+
+
+def again(
+    history: History, classes: Collection[Failure], left: Container[tuple[str, str]] = frozenset()
+) -> tuple[Again, ...]:
+    """The documents of the job whose last row is a failure of one of `classes`, by path, but for those in a container
+    (sha256, path) of `left`.
+
+    Those that were not read when they came still lie in the input folder. A name that was refused would be
+    refused again.
+    """
+    found = [
+        (path, Again(before.raw, before.size, document, before.parent))
+        for (document, path), before in history.failed.items()
+        if before.failure in classes
+        and before.failure != Failure.NAME_REFUSED
+        and (before.parent, path.rpartition(INSIDE)[0]) not in left
+    ]
+    return tuple(source for _, source in sorted(found, key=lambda one: one[0]))
+
+
+SETTLING = "it may still be written to"  # for how long it has been still is another number each time
+STOPPED = "the run was stopped before its turn"
+WINDOW_CLOSED = "the window of the run closed before its turn"
+
+
+def of_scan(found: Scan) -> Iterator[Disposition]:
+    """The files that a scan found and does not hand on: ignored, still settling, held back by a manifest."""
+    yield from ((State.IGNORED.value, reason, path) for path, reason in found.ignored)
+    yield from ((State.PENDING.value, SETTLING, path) for path, _ in found.settling)
+    yield from ((State.PENDING.value, reason, path) for path, reason in found.held)
+
+
+def of_stop(sources: Sequence[Source], why: str) -> Iterator[Disposition]:
+    """The files whose turn did not come before the run ended."""
+    return ((State.PENDING.value, why, shown(source.path)) for source in sources)
+
+
+# A file that was not read because of its size or its mode stays in the input folder and gets one row, without a sha256.
+# Its entry has a digest of what the file system says of it instead (`unread`). While that stays the same, later runs
+# leave the file alone; `retry` takes it up, as does a change of its bytes, times or mode, the user, or the limit.
+
+_STAYING = (Failure.UNREADABLE, Failure.TOO_LARGE)
+
+
+def digest_of(candidate: Candidate) -> str:
+    """A sha256 over path, size, times, inode and mode of a file, and over who looks at it."""
+    facts = (candidate.size, candidate.mtime_ns, candidate.ctime_ns, candidate.inode, candidate.mode, os.geteuid())
+    return hashlib.sha256(b"\0".join([os.fsencode(candidate.path), *(b"%d" % fact for fact in facts)])).hexdigest()
+
+
+def digest_for(source: object, error: DocumentError) -> str | None:
+    """The digest that the entry of a failure gives for the file; None where there is none, or it may be another file
+    next time."""
+    return digest_of(source) if isinstance(source, Candidate) and error.failure in _STAYING else None
+
+
+def refuse_size(source: Source, limit: int, where: str) -> None:
+    """DocumentError (TOO_LARGE) before anything is copied; `where` is its folder, for people."""
+    if source.size > limit:
+        place = "failed/" if isinstance(source, Again) else f"{where}/{shown(source.path)}"
+        fact = f"it has {source.size} bytes; limits.document_mib allows {limit}"
+        raise DocumentError(Failure.TOO_LARGE, f"{fact}; it was not read, and lies where it lay: {place}")
+
+
+def set_aside(found: Scan, unread: Mapping[str, Unread], limit: int) -> Scan:
+    """The scan with those that failed before, and still lie there as they did, among the ignored."""
+    if not unread:
+        return found
+    kept = {candidate: reason for candidate in found.ready if (reason := _reason(candidate, unread, limit))}
+    ready = tuple(candidate for candidate in found.ready if candidate not in kept)
+    ignored = ((shown(candidate.path), reason) for candidate, reason in kept.items())
+    return replace(found, ready=ready, ignored=(*found.ignored, *ignored))
+
+
+def taken_up(found: Scan, unread: Mapping[str, Unread], classes: Collection[Failure]) -> Iterator[Candidate]:
+    """Yield the files of a scan that failed before, in one of `classes`."""
+    for candidate in found.ready:
+        before = unread.get(shown(candidate.path))
+        if before and before[1] in classes:
+            yield candidate
+
+
+def _reason(candidate: Candidate, unread: Mapping[str, Unread], limit: int) -> str | None:
+    digest, failure = unread.get(shown(candidate.path), ("", ""))
+    if digest != digest_of(candidate) or (failure == Failure.TOO_LARGE and candidate.size <= limit):
+        return None
+    return f"failed before as {failure}, and is as it was; cloister retry takes it up again"

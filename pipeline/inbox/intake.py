@@ -17,9 +17,8 @@ from pipeline.atrest.files import AtRest
 from pipeline.document import Member
 from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.discover import Candidate
-from pipeline.paths.beneath import open_beneath
+from pipeline.paths.beneath import HELD_OPEN, Writers, open_beneath
 from pipeline.paths.names import archive_place, failed_apart, failed_name
-from pipeline.paths.writers import HELD_OPEN, Writers
 from pipeline.records.types import Document, Earlier
 from pipeline.text.visible import shown
 
@@ -45,10 +44,10 @@ class Arrival:
     """A document as it was taken in.
 
     `path` is below the input folder, as people read it; `raw` is the same as the system knows it. `sha256` is None for
-    one that was not read, of which `unread` may say how it lay (unread.py); else its bytes are staged, in the folder
-    `staging`. `parent` is the sha256 of the container that it was in. `of`: the entry of the one row whose place the
-    new one may take; None where that is for the rule to say (records/current.py). `earlier`: what was taken from the
-    same path before, if that had other bytes.
+    one that was not read, of which `unread` may say how it lay (inbox/find.py); else its bytes are staged, in the
+    folder `staging`. `parent` is the sha256 of the container that it was in. `of`: the entry of the one row whose place
+    the new one may take; None where that is for the rule to say (records/current.py). `earlier`: what was taken from
+    the same path before, if that had other bytes.
     """
 
     path: str

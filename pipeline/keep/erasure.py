@@ -15,8 +15,7 @@ from pipeline.outbox.commit import write_without
 from pipeline.outbox.deletion import Deletions, delete
 from pipeline.outbox.placement import archive_folder, sync
 from pipeline.outbox.recover import recovered_log
-from pipeline.paths.digest import file_sha256
-from pipeline.paths.names import failed_apart, failed_name
+from pipeline.paths.names import failed_apart, failed_name, file_sha256
 from pipeline.plan import Site
 from pipeline.records import types
 from pipeline.records.entries import fold, read_entries

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from pipeline.paths.digest import file_sha256
+from pipeline.paths.names import file_sha256
 from pipeline.plan import Site
 from pipeline.records.entries import read_entries
 from pipeline.records.types import Document, Reported

@@ -22,7 +22,7 @@ from pipeline.learn.lesson import Lesson, Measured
 from pipeline.learn.priors import PriorLesson
 from pipeline.learn.seen import Seen, examples_of
 from pipeline.learn.summaries import SummaryLesson
-from pipeline.paths.digest import file_sha256
+from pipeline.paths.names import file_sha256
 from pipeline.plan import RunPlan
 from pipeline.tasks import EMBEDDING, ClassifySettings, ExtractSettings, SummarizeSettings, Task
 from pipeline.tasks.embedding.prompted import reading_documents

@@ -17,11 +17,8 @@ import engine
 from pipeline.document import Parsed, Span
 from pipeline.heads.classifier import Vectors, mean
 from pipeline.inbox.intake import Kept
-from pipeline.inbox.order import Ended, Room
-from pipeline.inbox.parsers import open_parsers
-from pipeline.inbox.reader import Reader, recognizer
-from pipeline.inbox.reading import ReadHere
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Ended, Room, Work
+from pipeline.inbox.reader import Reader, ReadHere, open_parsers, recognizer
 from pipeline.learn.examples import Example, ExamplesRefusedError, Mistake, Taught
 from pipeline.plan import RunPlan
 from pipeline.tasks import Embedder

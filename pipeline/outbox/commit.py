@@ -3,15 +3,16 @@
 import base64
 import hashlib
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from pipeline.inbox.intake import Arrival, staging_of
-from pipeline.inbox.rows import MADE_BY
+from pipeline.inbox.order import MADE_BY
 from pipeline.outbox.deletion import delete
 from pipeline.outbox.markdown import format_markdown
 from pipeline.outbox.outputs import Outputs
@@ -25,7 +26,8 @@ from pipeline.plan import RunPlan, Site
 from pipeline.records.current import Last, RowKey, answers_copies, replaced
 from pipeline.records.entries import documents_at
 from pipeline.records.journal import Journal, Writable
-from pipeline.records.private import hide, openings_file, write_openings
+from pipeline.records.private import hide as hidden_records
+from pipeline.records.private import openings_file, write_openings
 from pipeline.records.types import Deleted, Deletion, Document, MadeFile, Part, Placed, Record, Worker
 from pipeline.states import ANSWERED
 from pipeline.tasks import name_of
@@ -36,6 +38,56 @@ _IN_ENTRY = (
     "document", "path", "parent", "size", "media_type", "encoding", "encoding_confidence", "language", "pages",
     "state", "failure", "reason", "duplicate_of", "supersedes", "parser", "text_sha256", "tokens",
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A part that waits in staging, and the entries of its rows as the log may have them."""
+
+    part: Part
+    written: Sequence[Writable]
+
+
+def stage(
+    site: Site, part: Part, rows: list[Row], entries: Callable[[list[Row]], list[Document]], *, private: bool,
+    check: Callable[[int], None] = lambda size: None,
+) -> Staged:  # fmt: skip
+    """Write rows into staging as this part, whose sha256 is not known yet. `entries` makes the entries of the rows as
+    the table has them; those of a private job are hidden. `check` raises where there is no room for so many bytes. All
+    of it is on the disk when this returns. OSError."""
+    staging = site.root / "outbox" / part.job / ".staging"
+    staging.mkdir(parents=True, exist_ok=True)
+    table = pa.Table.from_pylist(rows, schema=table_schema())
+    check(table.nbytes)
+    sha256 = write_table(site.at_rest, staging / staged_name(part.file), salted(table) if private else table)
+    made = entries(table.to_pylist())
+    written = hide(site, part.job, made, part.first) if private else made
+    sync(staging, site.root / "archive" / part.job, *site.key_folders)
+    return Staged(replace(part, sha256=sha256), written)
+
+
+def commit(site: Site, log: Journal, staged: Sequence[Staged], before: Sequence[Writable] = ()) -> None:
+    """Commit parts that are staged, the entries of each before that of the part itself, all of them behind `before`;
+    they are in place when this returns. audit.AuditError, OSError."""
+    log.commit([*before, *(record for each in staged for record in (*each.written, each.part))])
+    for each in staged:
+        numbers = range(each.part.first, each.part.first + each.part.rows)
+        place(site, each.part, list(documents_at(site, numbers)))
+
+
+def hide(site: Site, job: str, records: Sequence[Record], first: int) -> Sequence[Writable]:
+    """The records of a private job as the log may have them, from entry `first` on; what opens them is on the disk."""
+    hidden, openings = hidden_records(records, first)
+    if openings:
+        write_openings(openings_file(site.root, job, first), openings)
+    return hidden
+
+
+def stage_markdown(site: Site, job: str, name: str, row: Row) -> MadeFile:
+    """The Markdown file of a row, in staging."""
+    body = format_markdown(row, job).encode()
+    (site.root / "outbox" / job / ".staging" / staged_name(name)).write_bytes(body)
+    return MadeFile(name, hashlib.sha256(body).hexdigest())
 
 
 @dataclass
@@ -56,8 +108,9 @@ class Committer:
     def note(self, *records: Record) -> int:
         """Commit records that are no results, and with them that the last part is in place; the number of the first."""
         first = self.log.next_index + len(self._placed)
-        mine = self._hidden([self._mine(record) for record in records], first)
-        self.log.commit([*self._placed, *mine])
+        mine = [self._mine(record) for record in records]
+        hidden = hide(self.plan.site, self.plan.job, mine, first) if self.plan.private else mine
+        self.log.commit([*self._placed, *hidden])
         self._placed.clear()
         return first
 
@@ -72,37 +125,32 @@ class Committer:
 
     def commit(self, rows: Sequence[tuple[Row, Arrival]]) -> None:
         """Make a part of these rows: one entry a row, then one for the part."""
-        root, staging = self.plan.site.root, self.plan.outbox / ".staging"
-        staging.mkdir(parents=True, exist_ok=True)
-        part = self.plan.outbox / f"part-{self.run}-{len(self.parts) + 1:05d}.parquet"
-        name = str(part.relative_to(root))
+        plan, name = self.plan, f"outbox/{self.plan.job}/part-{self.run}-{len(self.parts) + 1:05d}.parquet"
         first = self.log.next_index + len(self._placed)
         for number, (row, arrival) in enumerate(rows, first):
             row |= self._place(row, number, arrival)
             if arrival.staging:
-                staging_of(self.plan.archive, arrival.staging).rename(staging_of(self.plan.archive, str(number)))
-        table = pa.Table.from_pylist([row for row, _ in rows], schema=table_schema())
-        look_before_part(self.plan, len(rows), table.nbytes)
-        site, written = self.plan.site, salted(table) if self.plan.private else table
-        sha256 = write_table(site.at_rest, staging / staged_name(name), written)
-        made = table.to_pylist()
-        outputs = self.outputs.make(made, name) if self.outputs else {}
-        documents = [
-            replace(self._document(row, arrival, name, i), outputs=outputs.get(i), **_by_worker(said, self.maker))
-            for i, (row, (said, arrival)) in enumerate(zip(made, rows, strict=True))
-        ]
-        hidden = self._hidden(documents, first)
-        sync(staging, self.plan.archive, *site.key_folders)
-        folder, afterwards = self.plan.input_folder, self.plan.input.afterwards
-        ended = self._mine(
-            Part(file=name, sha256=sha256, rows=len(rows), first=first, folder=folder, afterwards=afterwards)
-        )
+                staging_of(plan.archive, arrival.staging).rename(staging_of(plan.archive, str(number)))
+        part = self._mine(Part(
+            file=name, sha256="", rows=len(rows), first=first, folder=plan.input_folder,
+            afterwards=plan.input.afterwards,
+        ))  # fmt: skip
+        staged = stage(
+            plan.site, part, [row for row, _ in rows], partial(self._entries, rows, name),
+            private=plan.private, check=partial(look_before_part, plan, len(rows)),
+        )  # fmt: skip
         self.placing = True
-        self.log.commit([*self._placed, *hidden, ended])
-        place(site, ended, list(documents_at(site, range(first, first + len(documents)))))
+        commit(plan.site, self.log, [staged], before=self._placed)
         self.placing = False
         self._placed = [self._mine(Placed(file=name))]
-        self.parts.append(part)
+        self.parts.append(plan.site.root / name)
+
+    def _entries(self, rows: Sequence[tuple[Row, Arrival]], part: str, made: list[Row]) -> list[Document]:
+        outputs = self.outputs.make(made, part) if self.outputs else {}
+        return [
+            replace(self._document(row, arrival, part, i), outputs=outputs.get(i), **_by_worker(said, self.maker))
+            for i, (row, (said, arrival)) in enumerate(zip(made, rows, strict=True))
+        ]
 
     def _place(self, row: Row, number: int, arrival: Arrival) -> Row:
         """The columns that say where a row stands: of which job and task, and which rows it takes the place of."""
@@ -115,15 +163,6 @@ class Committer:
         )
         of = {"job": self.plan.job, "task": name_of(self.plan.task), "run": self.run, "audit_index": number}
         return {**of, "replaces": gone, "supersedes": max(gone, default=None)}
-
-    def _hidden(self, records: Sequence[Record], first: int) -> Sequence[Writable]:
-        """The records as the log may have them, from entry `first` on; what opens them is on the disk."""
-        if not self.plan.private:
-            return records
-        hidden, openings = hide(records, first)
-        if openings:
-            write_openings(openings_file(self.plan.site.root, self.plan.job, first), openings)
-        return hidden
 
     def _document(self, row: Row, arrival: Arrival, part: str, number: int) -> Document:
         """The entry of row `number` of a part: everything that proves it, so that the one record can stand alone."""
@@ -152,9 +191,7 @@ class Committer:
         if "markdown" not in self.plan.formats or row["state"] not in ANSWERED:
             return None
         name = f"outbox/{self.plan.job}/{MARKDOWN}/{markdown_name(row['path'])}"
-        body = format_markdown(row, self.plan.job).encode()
-        (self.plan.outbox / ".staging" / staged_name(name)).write_bytes(body)
-        return MadeFile(name, hashlib.sha256(body).hexdigest())
+        return stage_markdown(self.plan.site, self.plan.job, name, row)
 
 
 def _by_worker(row: Row, maker: Maker | None) -> dict[str, Any]:

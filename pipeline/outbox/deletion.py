@@ -15,8 +15,7 @@ from pipeline.outbox.parts import forget_older, forget_part
 from pipeline.outbox.placement import archive_folder, clear_failed, move, remove_empty, staged_name, sync
 from pipeline.plan import Site
 from pipeline.records.entries import documents_at, entries_at
-from pipeline.records.indexes.queue import forget_parts, remove_index
-from pipeline.records.indexes.vectors import forget_vectors
+from pipeline.records.indexes import forget_parts, forget_vectors, remove_index
 from pipeline.records.private import forget, refuse_closed
 from pipeline.records.requests import forget_requests
 from pipeline.records.types import Deleted, DeletedByRule, Deletion, Document, Erased, Record, Reported

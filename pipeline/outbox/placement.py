@@ -20,9 +20,8 @@ from typing import Any
 import audit
 from pipeline.errors import Failure
 from pipeline.inbox.intake import COPY, staging_of
-from pipeline.paths.beneath import open_beneath, unlink_beneath
+from pipeline.paths.beneath import Writers, open_beneath, unlink_beneath
 from pipeline.paths.names import REASON, archive_name, archive_place, failed_apart, failed_name, former_name
-from pipeline.paths.writers import Writers
 from pipeline.plan import Site
 from pipeline.records.types import Document, Part, Reported
 from pipeline.states import State

@@ -8,7 +8,7 @@ import engine
 from pipeline.inbox.find import Found
 from pipeline.parse import Tesseract
 from pipeline.plan import RunPlan
-from pipeline.records.software import software
+from pipeline.records.settings import software
 from pipeline.records.types import Isolation, ParseOptions, RunStarted
 
 

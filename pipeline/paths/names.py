@@ -1,11 +1,17 @@
-"""Names of files that are made from names of documents: always possible, whatever the document is called.
+"""Names of files: made from names of documents, matched against patterns, given by systems alone; digests of files.
 
 A name is decided before anything is committed; afterwards it cannot be refused. So each part of a path is shortened to
 what file systems take, and a Markdown file can never want the name of a folder.
 """
 
+import fnmatch
 import hashlib
 import os
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
 
 REASON = ".reason.json"
 MARKDOWN, REPORTS, OUTPUTS = "_markdown", "_reports", "_outputs"
@@ -91,3 +97,93 @@ def _part(name: str, source: str, room: int) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(os.fsencode(text)).hexdigest()[:16]
+
+
+def file_sha256(path: Path) -> str:
+    """The SHA-256 of a file's bytes, in 64 hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a text, in lower case, matches one of them."""
+    whole = re.compile("|".join(fnmatch.translate(pattern.lower()) for pattern in patterns))
+    return lambda text: whole.match(text) is not None
+
+
+def ranker(patterns: Sequence[str]) -> Callable[[str], int]:
+    """The place of the first pattern that the folder of a path, or one above it, matches; behind them all if none does.
+
+    Paths in the input folder itself lie in no sub-folder and match nothing.
+    """
+    kinds = [matcher([pattern.strip("/")]) for pattern in patterns]
+    known: dict[str, int] = {"": len(patterns)}
+
+    def rank(path: str) -> int:
+        folder = path.rpartition("/")[0].lower()
+        if folder not in known:
+            here = next((place for place, matches in enumerate(kinds) if matches(folder)), len(patterns))
+            known[folder] = min(here, rank(folder))
+        return known[folder]
+
+    return rank
+
+
+# Names that only systems and programs give, in folders and in archives. A pattern is matched without regard to case,
+# against the last part of a path or, with a "/" behind it, against the name of any folder above.
+
+# fmt: off
+_PATTERNS: Final = (
+    # Windows, and the streams of NTFS as other systems write them
+    "Thumbs.db", "ehthumbs*.db", "desktop.ini", "~$*", "$RECYCLE.BIN/", "System Volume Information/", "S-1-5-21-*/",
+    "*Zone.Identifier", "*:Zone.Identifier:*", "*:encryptable*", "*:SmartScreen*", "*:AFP_*", "*:com.apple.*",
+    # macOS
+    ".DS_Store", "._*", "__MACOSX/", ".AppleDouble/", ".AppleDB/", ".AppleDesktop/", ".Spotlight-V100/", ".fseventsd/",
+    ".DocumentRevisions-V100/", ".TemporaryItems/", ".Trashes/", ".Trash/", ".apdisk", ".localized", ".VolumeIcon.icns",
+    "Icon\r", "*.sb-????????-*", "*.sb-????????-*/",
+    # Linux, and what its file systems, desktops and editors keep
+    "lost+found/", ".Trash-*/", ".nfs[0-9a-f]*", ".fuse_hidden*", ".directory", ".thumbnails/", "*~", ".~lock.*#",
+    ".*.sw[a-p]", "#*#", ".#*",
+    # file servers and snapshots
+    "@eaDir/", "*@SynoEAStream", "*@SynoResource", "#recycle/", "@Recycle/", "@Recently-Snapshot/", "#snapshot/",
+    "~snapshot/", ".snapshot/", ".smbdelete*", ".recycle/",
+    # programs that keep folders alike
+    ".syncthing.*", "~syncthing~*", ".stfolder/", ".stversions/", ".owncloudsync*", ".sync_*.db*", "._sync_*.db*",
+    ".dropbox", ".dropbox.attr", ".dropbox.cache/", ".tmp.drivedownload/", ".tmp.driveupload/", ".~tmp~/",
+    ".rsync-partial/", "*.!sync",
+    # uploads and downloads that go on
+    "*.part", "*.filepart", "*.partial", "*.tmp", "*.crdownload", "*.download", "*.download/", "*.opdownload",
+    "*.aria2", "*.!ut", "*.!qB", "*.uploading",
+)
+# fmt: on
+
+
+def leaving(path: str) -> str | None:
+    """The pattern of a name that no person gives to a document; None where the path, with "/" between its parts, may be
+    one."""
+    folder, _, name = path.rpartition("/")
+    return (_of_folder(folder) if folder else None) or _matched(_NAMES, name)
+
+
+def named_by_nobody(pattern: str) -> str:
+    """Why a file with a name of this pattern is no document."""
+    return f"a name that only systems and programs give ({pattern.strip()})"
+
+
+def _compiled(patterns: list[str]) -> tuple[re.Pattern[str], list[str]]:
+    return re.compile("|".join(f"({fnmatch.translate(each.strip('/').lower())})" for each in patterns)), patterns
+
+
+_NAMES = _compiled([each for each in _PATTERNS if "/" not in each])
+_FOLDERS = _compiled([each for each in _PATTERNS if each.endswith("/")])
+
+
+@lru_cache(64)
+def _of_folder(folder: str) -> str | None:
+    """The pattern of the first folder that is none of a person's."""
+    return next((found for part in folder.split("/") if (found := _matched(_FOLDERS, part))), None)
+
+
+def _matched(kinds: tuple[re.Pattern[str], list[str]], name: str) -> str | None:
+    found = kinds[0].match(name.lower())
+    return kinds[1][found.lastindex - 1] if found and found.lastindex else None

@@ -22,8 +22,7 @@ from pipeline.proof.holding import (
     proved_row,
 )
 from pipeline.proof.openings import Openings
-from pipeline.records.entries import documents_at, entries_at
-from pipeline.records.records import UNPROVED, Untold
+from pipeline.records.entries import UNPROVED, Untold, documents_at, entries_at
 from pipeline.records.types import Document, Part, Placed, Record, Reported, ReviewerKeyAdmitted
 from pipeline.states import ANSWERED, State
 

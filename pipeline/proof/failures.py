@@ -9,7 +9,7 @@ from pipeline.atrest.files import AtRest
 from pipeline.outbox.placement import reason_body, reason_facts
 from pipeline.paths.names import REASON, failed_apart, failed_name
 from pipeline.proof.finding import UNOPENED, Found
-from pipeline.records.software import software
+from pipeline.records.settings import software
 from pipeline.records.types import Document, Record
 from pipeline.states import State
 

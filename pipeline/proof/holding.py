@@ -15,8 +15,7 @@ from pipeline.inbox.intake import COPY, staging_of
 from pipeline.outbox.placement import archive_folder, staged_name
 from pipeline.outbox.results import batches
 from pipeline.outbox.schema import result_sha256, to_text
-from pipeline.paths.digest import file_sha256
-from pipeline.paths.names import archive_name
+from pipeline.paths.names import archive_name, file_sha256
 from pipeline.proof.finding import Found
 from pipeline.records.types import Document, MadeFile, Part
 from pipeline.states import ANSWERED

@@ -10,7 +10,7 @@ from pipeline.errors import BadPartError, Failure
 from pipeline.outbox.results import row_at
 from pipeline.outbox.schema import as_read_back, result_columns, result_sha256
 from pipeline.plan import Site
-from pipeline.records.software import label, software
+from pipeline.records.settings import label, software
 from pipeline.records.types import Document
 from pipeline.states import State
 from pipeline.tasks import Task

@@ -18,11 +18,8 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.decide import Decisions
 from pipeline.inbox.feed import alone
 from pipeline.inbox.intake import Again, Kept, inner_path
-from pipeline.inbox.order import Ended, Left, Node, Outcome, Room, depth_of, ended_row
-from pipeline.inbox.parsers import open_parsers, unconfined
-from pipeline.inbox.reader import Reader, failed
-from pipeline.inbox.reading import ReadHere
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Ended, Left, Node, Outcome, Room, Work, depth_of, ended_row
+from pipeline.inbox.reader import Reader, ReadHere, failed, open_parsers, unconfined
 from pipeline.parse import Tesseract, find_tesseract
 from pipeline.plan import RunPlan
 from pipeline.proof.kept import BytesGoneError, kept, kept_container

@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pipeline.outbox.deletion import Deletions
-from pipeline.paths.patterns import matcher
+from pipeline.paths.names import matcher
 from pipeline.plan import Site
-from pipeline.records.admissions import Admissions, Decision
 from pipeline.records.current import Replaced, answers_copies
 from pipeline.records.entries import read_entries
+from pipeline.records.register import Admissions, Decision
 from pipeline.records.types import Document, Inputs, ReadSearch, Record, RunStarted
 
 _COLUMNS = (

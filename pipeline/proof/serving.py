@@ -8,7 +8,7 @@ service that begins need not read a long log: of another log, or where the file 
 import contextlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -16,13 +16,13 @@ from typing import Any, Final, NamedTuple
 
 import audit
 from pipeline.plan import Site
-from pipeline.records.admissions import Admissions, Decision
-from pipeline.records.entries import recorded_entries
-from pipeline.records.records import from_json
+from pipeline.records.entries import from_json, recorded_entries
+from pipeline.records.plain import from_plain, to_plain
+from pipeline.records.register import Admissions
 from pipeline.records.seal import check_seal, make_folder, remove_sealed, write_seal
 from pipeline.records.types import AdmissionGranted, AdmissionRevoked, RunFinished, RunStarted, StartDecided, StartSet
 
-_VERSION: Final = 3
+_VERSION: Final = 4
 _AT_ONCE: Final = 1_000
 _FAR: Final = 50_000
 """Entries that a service that begins may have to read again: what is known is kept after so many."""
@@ -140,24 +140,14 @@ class ServiceNow:
         ):
             remove_sealed(self._path)
             return
-        self.jobs = {name: _of_json(known) for name, known in told["jobs"].items()}
-        self.admissions = Admissions({sha256: Decision(**each) for sha256, each in told["admissions"].items()})
+        self.jobs = from_plain(dict[str, Known], told["jobs"])
+        self.admissions = from_plain(Admissions, told["admissions"])
         self.size = self._kept = size
 
     def _to_json(self) -> dict[str, Any]:
         root = audit.root_of(self.site.audit, self.site.public_key, self.size).hex()
-        jobs = {name: _to_json(known) for name, known in self.jobs.items()}
-        admissions = {sha256: asdict(each) for sha256, each in self.admissions.last.items()}
-        return {"version": _VERSION, "size": self.size, "root": root, "jobs": jobs, "admissions": admissions}
-
-
-def _to_json(known: Known) -> dict[str, Any]:
-    return {name: each.isoformat() if isinstance(each, datetime) else each for name, each in asdict(known).items()}
-
-
-def _of_json(told: dict[str, Any]) -> Known:
-    moments = {name: _moment(told[name]) if told[name] else None for name in ("since", "decided", "finished", "begun")}
-    return Known(Rule(*told["rule"]), **moments)
+        known = {"jobs": to_plain(self.jobs), "admissions": to_plain(self.admissions)}
+        return {"version": _VERSION, "size": self.size, "root": root, **known}
 
 
 def _moment(text: str) -> datetime:

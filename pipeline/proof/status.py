@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from pipeline.plan import Site
-from pipeline.records.dispositions import Unread, remember
 from pipeline.records.entries import Fold, fold, read_entries
+from pipeline.records.register import Unread, remember
 from pipeline.records.types import (
     Document,
     Isolation,
@@ -29,7 +29,7 @@ class JobStatus:
     `counts`, which of a run that did not finish are those of its rows. `isolation`: how the parsers of the last run
     that read documents were held; `seconds`: how long the last run took that ended, `succeeded_at`: when the last one
     ended in which no document failed; `decisions`: the states of rows that people decided, which no run made;
-    `unread`: the files that were not read when they came (unread.py); `report`: the page of the last night of which
+    `unread`: the files that were not read when they came (inbox/find.py); `report`: the page of the last night of which
     there is one, by its name in the workspace.
     """
 

@@ -5,8 +5,7 @@ from typing import Any
 
 from pipeline.keep.about import is_meant, only_one
 from pipeline.plan import Site
-from pipeline.records.entries import fold, read_entries
-from pipeline.records.records import from_json
+from pipeline.records.entries import fold, from_json, read_entries
 from pipeline.records.types import Document, Inputs, Json, Placed, Record
 
 _ABOUT = ("hold", "deletion", "of")

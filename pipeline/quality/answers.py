@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.answer.memory import give_back_freed
 from pipeline.answer.models import answerer, load_model
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Work
 from pipeline.plan import RunPlan
 from pipeline.quality.reading import Progress
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Work
 from pipeline.learn.examples import ExamplesRefusedError, Mistake
 from pipeline.learn.reading import read_all
 from pipeline.plan import RunPlan

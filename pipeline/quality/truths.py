@@ -14,7 +14,7 @@ import audit
 from pipeline.learn import fields, labels, summaries
 from pipeline.learn.examples import Example, ExamplesRefusedError, Mistake
 from pipeline.learn.fields import Said
-from pipeline.paths.digest import file_sha256
+from pipeline.paths.names import file_sha256
 from pipeline.tasks import ClassifySettings, ExtractSettings, SummarizeSettings, Task
 from pipeline.tasks.settings import FROM_MODEL
 

@@ -18,24 +18,13 @@ there was such a column are held against each other by the same rule.
 import hashlib
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
+from pipeline.records.types import Document
 from pipeline.states import State
 
 Identity = str | bytes
 Last = MutableMapping[Identity, int]
 """What stands for a document, for a document at its path, or for a path -> the entry of the current row."""
-
-
-class Row(Protocol):
-    """The facts that the rule asks of a row, or of a document's entry."""
-
-    @property
-    def document(self) -> str | None: ...
-    @property
-    def path(self) -> str: ...
-    @property
-    def state(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +34,9 @@ class RowKey:
     document: str | None
     path: str
     state: str
+
+
+Row = RowKey | Document
 
 
 def replaced(last: Last, row: Row, number: int, copies: bool, grown_from: str | None = None) -> list[int]:
@@ -77,7 +69,6 @@ def replaced(last: Last, row: Row, number: int, copies: bool, grown_from: str | 
 
 
 def _answered(last: Last, document: str, path: str) -> Iterator[int | None]:
-    """Take out the answers that hold for a document at its path."""
     yield last.pop(identity("alone", document, path), None)
     if (at := last.pop(identity("shared", document, path), None)) is not None and last.get(document) == at:
         yield last.pop(document)

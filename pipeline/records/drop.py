@@ -10,14 +10,16 @@ import os
 import pwd
 import secrets
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import audit
 from pipeline.paths.beneath import open_beneath
 from pipeline.plan import Site
+
+T = TypeVar("T")
 
 LEFT: Final = ".json"
 REFUSED: Final = ".refused"
@@ -41,13 +43,21 @@ class LeftFile:
 
 
 @dataclass(frozen=True)
-class DropFolder:
-    """The folder `name` of a workspace's state/, for files of at most `most` bytes. `private`: made for the eyes of
-    this user alone."""
+class RefusedFile:
+    """Why a file says nothing that counts."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Drop(Generic[T]):
+    """The folder `name` of a workspace's state/, for files of at most `most` bytes. `parse` reads what a file of a name
+    says and raises ValueError for what does not count. `private`: made for the eyes of this user alone."""
 
     site: Site
     name: str
     most: int
+    parse: Callable[[str, LeftFile], T]
     private: bool = False
 
     @property
@@ -72,6 +82,19 @@ class DropFolder:
         except OSError:
             return []
 
+    def taken(self, names: Iterable[str]) -> Iterator[tuple[str, str, T | RefusedFile]]:
+        """The name and owner of each file, and what it says or why it is refused; without files that have just gone."""
+        for name in names:
+            owner = ""
+            try:
+                left = self.read(name)
+                owner = left.owner
+                yield name, owner, self.parse(name, left)
+            except FileNotFoundError:
+                continue
+            except (OSError, ValueError) as error:
+                yield name, owner, RefusedFile(str(getattr(error, "strerror", None) or error))
+
     def read(self, name: str) -> LeftFile:
         """Read a file. OSError."""
         with os.fdopen(open_beneath(self.site.state, f"{self.name}/{name}", os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
@@ -91,17 +114,15 @@ class DropFolder:
 
     def free_name(self, kept: str) -> str:
         """The name under which a refused file can be kept: this one, or another where it is taken. OSError."""
-        with self.opened() as folder:
-            try:
-                os.stat(kept, dir_fd=folder, follow_symlinks=False)
-            except FileNotFoundError:
-                return kept
-        return f"{secrets.token_hex(16)}{REFUSED}"
+        with self.opened() as folder, contextlib.suppress(FileNotFoundError):
+            os.stat(kept, dir_fd=folder, follow_symlinks=False)
+            return f"{secrets.token_hex(16)}{REFUSED}"
+        return kept
 
-    def rename(self, name: str, kept: str) -> None:
-        """Move a file aside. OSError."""
+    def rename(self, name: str, new: str) -> None:
+        """Rename a file. OSError."""
         with self.opened() as folder:
-            os.rename(name, kept, src_dir_fd=folder, dst_dir_fd=folder)
+            os.rename(name, new, src_dir_fd=folder, dst_dir_fd=folder)
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[int]:

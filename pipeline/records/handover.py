@@ -1,6 +1,6 @@
 """state/handover/: records of commands that could not write the log, for the one who holds it.
 
-Whoever may write there may forge one, so only types that prove nothing are taken (records.py), and the entry says that
+Whoever may write there may forge one, so only types that prove nothing are taken (entries.py), and the entry says that
 it was handed over. Whatever else lies there is never committed: it is moved aside, to NAME.refused, and the log says so
 once.
 
@@ -14,14 +14,14 @@ import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 import audit
 from pipeline.plan import Site
-from pipeline.records.drop import DropFolder, kept_name
-from pipeline.records.entries import read_entries
+from pipeline.records.drop import Drop, LeftFile, RefusedFile, kept_name
+from pipeline.records.entries import check_handed, from_json, read_entries
 from pipeline.records.private import AsItIs
-from pipeline.records.records import check_handed, from_json
 from pipeline.records.types import HandoverRefused, Json, ReadCheckpoint, Record, Verified
 from pipeline.text.visible import shown
 
@@ -57,24 +57,18 @@ def waiting(site: Site) -> list[str]:
     return _drop(site).names()
 
 
-def _drop(site: Site) -> DropFolder:
-    return DropFolder(site, "handover", _MAX_BYTES)
-
-
 @dataclass(frozen=True)
 class _Handed:
-    """A file that was read: the record to be committed, and how many entries there were when it was written. One that
-    was refused has no id, and its record says where it is kept."""
+    """A record that was handed over, to be committed, and how many entries there were when it was written."""
 
-    record: AsItIs | HandoverRefused
-    id: str | None
+    record: AsItIs
+    id: str
     size: int
-    time: str = ""
+    time: str
 
-    @property
-    def kept(self) -> str | None:
-        """The name under which a file that was refused is kept."""
-        return self.record.kept if isinstance(self.record, HandoverRefused) else None
+
+def _drop(site: Site) -> Drop[_Handed]:
+    return Drop(site, "handover", _MAX_BYTES, partial(_parse, site))
 
 
 @dataclass
@@ -89,14 +83,19 @@ class Handover:
     def collect(self) -> list[AsItIs | HandoverRefused]:
         """Records to be committed next, of at most 256 files. Call `clear` once they are. AuditError."""
         names = [name for name in waiting(self.site) if name not in self.done][:_AT_ONCE]
-        if not names:
-            return []
-        read = {name: _read(self.site, name) for name in names}
-        handed = {name: each for name, each in read.items() if each}
-        self._taken = {name: each.kept for name, each in handed.items()}
-        committed = self._committed([each for each in handed.values() if each.id])
-        fresh = sorted((each for each in handed.values() if each.id not in committed), key=lambda each: each.time)
-        return [each.record for each in fresh]
+        handed, refused = list[_Handed](), list[HandoverRefused]()
+        self._taken = {}
+        for name, owner, said in _drop(self.site).taken(names):
+            if isinstance(said, RefusedFile):
+                self._taken[name] = kept = kept_name(name)
+                why = shown(said.why)[:200]
+                refused.append(HandoverRefused(file=shown(name), owner=owner, reason=why, kept=kept))
+            else:
+                handed.append(said)
+                self._taken[name] = None
+        committed = self._committed(handed)
+        fresh = sorted((each for each in handed if each.id not in committed), key=lambda each: each.time)
+        return [*refused, *(each.record for each in fresh)]
 
     def clear(self) -> None:
         """Remove the files of records that are in the log now, and move aside what was refused."""
@@ -121,27 +120,9 @@ class Handover:
         return {each.id for each in handed_over if each and each.id in wanted}
 
 
-def _read(site: Site, name: str) -> _Handed | None:
-    """The record that one file hands over; if it is none, the record that says so. None for a file that has just
-    gone."""
-    owner = ""
-    try:
-        left = _drop(site).read(name)
-        owner = left.owner
-        handed = _parse(name, left.whole(), owner)
-        _check_log(site, handed.record.to_json(), handed.size)
-        return handed
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        told = shown(str(reason))[:200]
-        return _Handed(HandoverRefused(file=shown(name), owner=owner, reason=told, kept=kept_name(name)), None, 0)
-
-
-def _parse(name: str, data: bytes, owner: str) -> _Handed:
-    """ValueError for what is no record that may be handed over."""
-    told = audit.parse_canonical(data)
+def _parse(site: Site, name: str, left: LeftFile) -> _Handed:
+    """ValueError for what is no record that may be handed over. audit.AuditError."""
+    told = audit.parse_canonical(left.whole())
     if not isinstance(told, dict) or told.keys() != _MEMBERS or not _NAME.fullmatch(name):
         raise ValueError("not what a command writes")
     texts = [told[key] for key in ("id", "boot", "host")]
@@ -155,7 +136,8 @@ def _parse(name: str, data: bytes, owner: str) -> _Handed:
         raise ValueError("not what a command writes")
     check_handed(record)
     stamp = {key: told[key] for key in ("id", "time", "boot", "uptime_us", "host")}
-    whole = AsItIs({**record, "handed": {**stamp, "user": owner}})
+    whole = AsItIs({**record, "handed": {**stamp, "user": left.owner}})
+    _check_log(site, whole.json, told["size"])
     return _Handed(whole, told["id"], told["size"], told["time"])
 
 

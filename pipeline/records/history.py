@@ -4,14 +4,12 @@ yet."""
 from collections import Counter
 from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
-from pipeline.records.costs.jobs import JobCosts
+from pipeline.records.costs import JobCosts
 from pipeline.records.current import Identity, answers_copies, decide, replaced
-from pipeline.records.dispositions import Dispositions, Unread, remember
 from pipeline.records.entries import fold
 from pipeline.records.nights import night_of_run
-from pipeline.records.register import Register
+from pipeline.records.register import Dispositions, Register, Unread, remember
 from pipeline.records.settings import KeptSettings
 from pipeline.records.types import (
     Deleted,
@@ -52,25 +50,17 @@ class Held:
     bytes: int
 
 
-class Paths(Protocol):
-    """A set of (path, document)."""
-
-    def add(self, met: tuple[str, str], /) -> None: ...
-
-    def __contains__(self, met: tuple[str, str | None], /) -> bool: ...
-
-
 @dataclass
 class History:
     """The log, read once from its first entry, as the job `job` with the settings `job_digest` sees it.
 
     `done`: document -> its path, when it has an answer for these settings. `paths`: (path, document) of every file
-    these settings have met, also failed ones. `inner`: container -> (path, document) of those in it -> what they hold,
-    of containers that have no answer yet: a run was cut off, or they failed.
+    that these settings have met, also failed ones -> its last row. `inner`: container -> (path, document) of those in
+    it -> what they hold, of containers that have no answer yet: a run was cut off, or they failed.
     `last`: the entries of this job whose rows are current (current.py). `copies`: its last run answered copies too.
     `failed`: (document, path) -> what is known of
     those whose last row, whatever the settings, is a failure.
-    `unread`: path -> how a file lay there that was not read, and its failure (unread.py), whatever the settings.
+    `unread`: path -> how a file lay there that was not read, and its failure (inbox/find.py), whatever the settings.
     `has_settings`: whether the log has these settings themselves, beside their digest.
     `cut_off`: states that the last run (of any job) had committed, if it has no closing entry.
     `unplaced`: part entries (of every job) not yet said to be in place, each with its document entries.
@@ -92,7 +82,7 @@ class History:
     """
 
     done: MutableMapping[str, str] = field(default_factory=dict)
-    paths: Paths = field(default_factory=set[tuple[str, str]])
+    paths: MutableMapping[tuple[str, str | None], int] = field(default_factory=dict)
     inner: dict[str, dict[tuple[str, str | None], Held]] = field(default_factory=dict)
     last: MutableMapping[Identity, int] = field(default_factory=dict)
     failed: MutableMapping[tuple[str, str], "FailedBefore"] = field(default_factory=dict)
@@ -259,7 +249,7 @@ class History:
             self.done[document] = path
             self.answered.setdefault(entry.part, []).append(document)
         if mine and not entry.parent:
-            self.paths.add((path, document))
+            self.paths[path, document] = entry.n
 
     def _take_inner(self, entry: Document) -> None:
         """An answered container is over: what was in it is met again only with a container that comes again."""

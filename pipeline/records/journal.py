@@ -2,22 +2,22 @@
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import audit
-from pipeline.plan import Site
-from pipeline.records.entries import recorded_entries
+from pipeline.errors import MachineRefusedError, ModelRefusedError
+from pipeline.plan import RunPlan, Site
+from pipeline.records.entries import check_record, from_json, read_entries, recorded_entries
 from pipeline.records.handover import Handover, folder_of, hand_over, waiting
-from pipeline.records.records import check_record, from_json
-from pipeline.records.types import ClockStepped, Json, Record, RecoveredCut, VersionChanged
+from pipeline.records.nights import is_told
+from pipeline.records.types import ClockStepped, Json, Record, RecoveredCut, RunRefused, VersionChanged
 from pipeline.version import (
     VERSION_FILE,
     WorkspaceRefusedError,
-    WorkspaceVersion,
     read_version,
     this_version,
     write_version,
@@ -95,7 +95,9 @@ class Journal:
             before = before or written.now
             write_version(site.root, before)
         if before is not None:
-            if not _tells_of(site, self._log.next_index, now):
+            last = _last(site, self._log.next_index)
+            told = from_json(last) if last else None
+            if not isinstance(told, VersionChanged) or told.after != now:
                 self._log.commit([VersionChanged(before=before, after=now).to_json()])
             write_version(site.root)
 
@@ -158,7 +160,7 @@ def record(site: Site, *facts: Record) -> Recorded:
     """Record what a command did, outside of runs. Never waits and never fails because of the log.
 
     Committed, all of them at once, where nobody holds the log; else left for the holder if it is one that may be handed
-    over, else said why not. ValueError for a record that is not one of the table in records.py.
+    over, else said why not. ValueError for a record that is not one of the table of types.
     """
     for each in facts:
         check_record(each.to_json())
@@ -216,18 +218,14 @@ def look_at_clock(site: Site, now: audit.Stamp) -> ClockSeen | None:
     return ClockSeen(last.time, behind, steps[0].seconds if steps else 0.0)
 
 
-def _tells_of(site: Site, size: int, now: WorkspaceVersion) -> bool:
-    """Whether the last entry says that this version writes the workspace."""
-    last = (from_json(said) for _, said in recorded_entries(site, size - 1)) if size else ()
-    return any(isinstance(entry, VersionChanged) and entry.after == now for entry in last)
+def _last(site: Site, size: int) -> Mapping[str, Any] | None:
+    """The last entry of a log of `size` entries, as the log has it."""
+    return next((said for _, said in recorded_entries(site, size - 1)), None) if size else None
 
 
 def _last_stamp(site: Site, size: int) -> audit.Stamp | None:
-    """The time stamp of the last entry; None for an empty log."""
-    if not size:
-        return None
-    last = (said for _, said in recorded_entries(site, size - 1))
-    return next((audit.Stamp(**{name: said[name] for name in _STAMP}) for said in last), None)
+    last = _last(site, size)
+    return audit.Stamp(**{name: last[name] for name in _STAMP}) if last else None
 
 
 _STAMP = audit.Stamp.__dataclass_fields__
@@ -247,3 +245,25 @@ def _steps(last: audit.Stamp | None, now: audit.Stamp) -> list[ClockStepped]:
 
 def _seconds(first: str, second: str) -> float:
     return (datetime.fromisoformat(second) - datetime.fromisoformat(first)).total_seconds()
+
+
+_LOOKED_AT = 1_000  # entries, back from the last one
+
+
+def log_refused(plan: RunPlan, run: str, error: ModelRefusedError | MachineRefusedError) -> None:
+    """Log the refusal, once in a night while it stays the same. The run has let the log go. Never raises for a log."""
+    reason = str(error).replace(f"{plan.site.root}/", "")
+    refused = RunRefused(run=run, job=plan.job, model=plan.model.name, reason=reason)
+    with contextlib.suppress(OSError, audit.AuditError), open_journal(plan.site) as log:
+        cut = [each.made_by(run, plan.job) for each in cut_record(log)]
+        if cut or not is_told(_last_of_run(plan.site, plan.job, log), refused):
+            log.commit([*cut, refused])
+
+
+def _last_of_run(site: Site, job: str, log: Journal) -> Record | None:
+    entries = read_entries(site, max(0, log.next_index - _LOOKED_AT))
+    last: Record | None = None
+    for entry in entries:
+        if entry.type.startswith("run.") and entry.job == job:
+            last = entry
+    return last

@@ -153,7 +153,6 @@ def hidden_members(entry: Mapping[str, Any]) -> list[str]:
 
 
 def _values(entry: Mapping[str, Any], hidden: Collection[str], opening: Opening) -> dict[str, Any]:
-    """The values that are proved to be those of the entry's commitments."""
     said = {key: opening[key] for key in hidden if _is_pair(opening.get(key))}
     return {key: value for key, (salt, value) in said.items() if audit.check_commitment(entry[key], salt, value)}
 

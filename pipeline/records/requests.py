@@ -17,7 +17,7 @@ from typing import Any
 
 import audit
 from pipeline.plan import Site
-from pipeline.records.drop import REFUSED, DropFolder
+from pipeline.records.drop import REFUSED, Drop, LeftFile
 from pipeline.records.types import ACTIONS, Document, Reviewed
 
 PURPOSE = "review"
@@ -109,9 +109,9 @@ def new_id() -> str:
     return secrets.token_hex(16)
 
 
-def drop_of(site: Site) -> DropFolder:
+def drop_of(site: Site) -> Drop[Request]:
     """The folder where requests wait, and where those that were refused are kept."""
-    return DropFolder(site, "review", _MAX_BYTES, private=True)
+    return Drop(site, "review", _MAX_BYTES, _parse_named, private=True)
 
 
 def folder_of(site: Site) -> Path:
@@ -185,9 +185,8 @@ def refused(site: Site) -> list[str]:
     return drop_of(site).names(REFUSED)
 
 
-def parse_named(name: str, data: bytes) -> Request:
-    """Read the request in the file of this name. ValueError."""
-    request = parse_request(data)
+def _parse_named(name: str, left: LeftFile) -> Request:
+    request = parse_request(left.whole())
     if not _NAME.fullmatch(name) or f"{request.id}.json" != name:
         raise ValueError("its name is not that of the request in it")
     return request

@@ -4,10 +4,15 @@ The digest is the sha256 of one text, the canonical JSON of all of them. The log
 digest, in records of type `settings`: it is the concatenation of their `text`, `piece` by `piece`, in one commit.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+import platform
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +20,7 @@ import audit
 from pipeline.heads.builtin import head_path
 from pipeline.parse import Limits
 from pipeline.plan import Bounds, HeadRef, Input, ModelRef, Ocr, RunPlan, Site
+from pipeline.records.entries import read_entries
 from pipeline.records.types import Record, SettingsPiece
 from pipeline.tasks import PROMPTS, Writing, from_json, to_json
 
@@ -69,15 +75,6 @@ class KeptSettings:
             before = self._texts.get(entry.job_digest, "") if entry.piece > 0 else ""
             self._texts[entry.job_digest] = before + entry.text
 
-    def to_plain(self) -> dict[str, str]:
-        """The settings as JSON values."""
-        return self._texts
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, str]) -> "KeptSettings":
-        """Read settings from what `to_plain` gives."""
-        return cls(dict(plain))
-
     def get(self, digest: str) -> Mapping[str, Any] | None:
         """The settings of this digest; None if the log does not have them, or another version of this program does."""
         text = self._texts.get(digest, "")
@@ -118,3 +115,123 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+_ROOT = Path(__file__).parents[2]
+_PACKAGES = ("audit", "engine", "jobs", "pipeline")
+
+
+@cache
+def software() -> dict[str, str]:
+    """`version` of cloister, `source_sha256` of its code, Python, and `lock_sha256` of all installed packages."""
+    return {
+        "version": metadata.version("cloister"),
+        "source_sha256": source_sha256(),
+        "lock_sha256": lock_sha256(),
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+    }
+
+
+def label(of: Mapping[str, str] | None = None) -> str:
+    """The short form that stands in the result table; of this software if no other is given."""
+    facts = of or software()
+    return f"cloister {facts['version']} ({facts['source_sha256'][:12]})"
+
+
+def source_sha256() -> str:
+    """sha256 over the paths and bytes of all our Python files, in sorted order."""
+    digest = hashlib.sha256()
+    for path in sorted(path for package in _PACKAGES for path in (_ROOT / package).rglob("*.py")):
+        body = path.read_bytes()
+        digest.update(f"{path.relative_to(_ROOT)}\0{len(body)}\0".encode() + body)
+    return digest.hexdigest()
+
+
+def lock_sha256() -> str:
+    """sha256 over the sorted lines name==version of every package in this environment: the lock as it is installed."""
+    lines = {f"{d.name.lower()}=={d.version}" for d in metadata.distributions()}
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+
+
+_NAMES: Final = ("name", "path")
+_LABELS: Final = {
+    "model_sha256": "model (sha256)",
+    "max_document_bytes": "largest document (bytes)",
+    "sha256": "sha256",
+    "ocr": "reading of pictures",
+    "digest": "version of the settings",
+}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One setting that differs: where it stands, in words, and what it was and is; None where it was not there."""
+
+    where: tuple[str, ...]
+    before: str | None
+    after: str | None
+
+
+def read_settings(site: Site, first: int, digest: str) -> Mapping[str, Any]:
+    """The settings of a digest, whose first piece is this entry. LookupError; audit.AuditError."""
+    texts = list[str]()
+    for entry in read_entries(site, first):
+        if not isinstance(entry, SettingsPiece) or entry.job_digest != digest:
+            break
+        texts.append(entry.text)
+        if len(texts) == entry.pieces:
+            found: dict[str, Any] = json.loads("".join(texts))
+            return found
+    raise LookupError(f"the log does not have the settings {digest[:12]}")
+
+
+def settings_in_words(settings: Mapping[str, Any]) -> list[tuple[tuple[str, ...], str]]:
+    """Every setting: where it stands, in words, and its value."""
+    return list(_flat(settings, ()))
+
+
+def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Difference]:
+    """Return what differs between two settings, in the order of the later ones. What has a name (labels, fields) is
+    compared by its name, so that one that was added does not make all behind it differ."""
+    old, new = dict(_flat(before, ())), dict(_flat(after, ()))
+    found = [Difference(where, old.get(where), value) for where, value in new.items() if old.get(where) != value]
+    return found + [Difference(where, value, None) for where, value in old.items() if where not in new]
+
+
+def _flat(value: Any, where: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    match value:
+        case Mapping():
+            for key, each in value.items():
+                yield from _flat(each, (*where, _LABELS.get(key, str(key).replace("_", " "))))
+        case list() if value and all(isinstance(each, Mapping) for each in value):
+            for number, each in enumerate(value, 1):
+                yield from _flat(_without_name(each), (*where, _name_of(each) or f"no. {number}"))
+        case list():
+            yield where, ", ".join(map(_told, value)) or "none"
+        case _:
+            yield where, _told(value)
+
+
+def _name_of(value: Mapping[str, Any]) -> str | None:
+    return next((str(value[key]) for key in _NAMES if isinstance(value.get(key), str)), None)
+
+
+def _without_name(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A named thing without its name, which says where it stands; one that is nothing else is there, at least."""
+    rest = {key: each for key, each in value.items() if key not in _NAMES}
+    return rest or {"": "there"}
+
+
+def _told(value: Any) -> str:
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case str() | float():
+            return str(value)
+        case Sequence():
+            return ", ".join(map(_told, value))
+    return str(value)

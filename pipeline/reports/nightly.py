@@ -14,12 +14,11 @@ from typing import Any, Final
 from pipeline.errors import BadPartError
 from pipeline.outbox.placement import move_reports, staged_name, sync
 from pipeline.outbox.results import batches
-from pipeline.paths.digest import file_sha256
-from pipeline.paths.names import REPORTS
+from pipeline.paths.names import REPORTS, file_sha256
 from pipeline.plan import RunPlan, Site
 from pipeline.records.history import History
 from pipeline.records.nights import night_of_run
-from pipeline.records.software import label
+from pipeline.records.settings import label
 from pipeline.records.types import MadeFile, Part, Reported, Shares
 from pipeline.report import RunReport
 from pipeline.reports.markdown import markdown

@@ -1,16 +1,16 @@
 """A row as a person decided it: the columns of the answer, task by task."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pipeline.document import Evidence
 from pipeline.records.types import ACCEPTED, CORRECTED
-from pipeline.review.asked import correct_asked
-from pipeline.review.refused import ReviewRefusedError
-from pipeline.review.seen import Seen
+from pipeline.review.seen import ReviewRefusedError, Seen
 from pipeline.review.values import Settled, parse_given, settled
 from pipeline.states import State
 from pipeline.tasks import AskSettings, ClassifySettings, ExtractSettings, Field, SummarizeSettings, Task
+from pipeline.tasks.writing.schemas import KIND, nodes, steps_of
 
 Row = dict[str, Any]
 _MOST_SUMMARY: Final = 65_536  # characters
@@ -83,7 +83,6 @@ def _fields(seen: Seen, answer: Mapping[str, Any]) -> Row:
 
 
 def _firsts(elements: Iterable[Row]) -> Iterator[Row]:
-    """Return the first of the elements of each name."""
     yield from {each["name"]: each for each in reversed(list(elements))}.values()
 
 
@@ -103,7 +102,6 @@ def _elements(seen: Seen, field: Field, said: Any, before: Sequence[str]) -> Ite
 
 
 def _empty(field: Field) -> Row:
-    """The element of a field of which nothing is known."""
     names = ("name", "type", "value", "verbatim", "score", "note", "evidence")
     return dict.fromkeys(names) | {"name": field.name, "type": field.type}
 
@@ -132,14 +130,96 @@ def _summary(seen: Seen, answer: Mapping[str, Any]) -> Row:
     return {"summary": summary.strip(), "sentences": [], "evidence": []}
 
 
-def _asked(seen: Seen, answer: Mapping[str, Any]) -> Row:
-    _check_keys(answer, "fields")
-    return correct_asked(seen, answer["fields"], evidence_of)
-
-
 def _check_keys(answer: Mapping[str, Any], key: str) -> None:
     if answer.keys() != {key}:
         raise ReviewRefusedError(f"a correction of this row says {key!r} and nothing else")
+
+
+_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+
+
+def _asked(seen: Seen, answer: Mapping[str, Any]) -> Row:
+    """The columns of an answer in JSON with other values at some of its places: pointer -> {"value": …} or null."""
+    _check_keys(answer, "fields")
+    assert isinstance(seen.task, AskSettings)
+    said = answer["fields"]
+    if not isinstance(said, Mapping) or not said:
+        raise ReviewRefusedError("a correction of an answer says the values at some of its places by JSON pointers")
+    if not seen.row.get("answer"):
+        raise ReviewRefusedError("the row has no answer of which values could be corrected: reject it")
+    schema, whole = json.loads(seen.task.schema), json.loads(seen.row["answer"])
+    values = {each["pointer"]: each for each in seen.row["values"] or ()}
+    for pointer, one in said.items():
+        if pointer not in values:
+            raise ReviewRefusedError(f"the answer has no value at {pointer!r}; it has {', '.join(values) or 'none'}")
+        allowed = list(nodes(schema, steps_of(pointer)))
+        value, its = _value(seen, pointer, one, allowed, values[pointer]["value"])
+        whole = _put(whole, steps_of(pointer), value)
+        text = value if isinstance(value, str | None) else json.dumps(value)
+        evidence = evidence_of(seen, its) if its else None
+        values[pointer] = {"pointer": pointer, "value": text, "score": None, "evidence": evidence}
+    places = {(at["start"], at["end"]): at for each in values.values() if (at := each["evidence"])}
+    made = json.dumps(whole, ensure_ascii=False)
+    return {"answer": made, "values": list(values.values()), "evidence": list(places.values())}
+
+
+def _value(
+    seen: Seen, pointer: str, said: Any, allowed: list[Mapping[str, Any]], before: str | None
+) -> tuple[Any, Settled | None]:
+    """The value as the schema takes it, and where it stands; `before`: the one in whose place it comes."""
+    types = {kind for node in allowed for kind in _types(node)}
+    if said is None:
+        _check(pointer, None, types, allowed)
+        return None, None
+    if isinstance(said, Mapping) and isinstance(said.get("value"), bool | int | float):
+        said = {**said, "value": json.dumps(said["value"])}
+    given = parse_given(pointer, said)
+    value = _parsed(given.text, types)
+    _check(pointer, value, types, allowed)
+    kind = next((node[KIND] for node in allowed if KIND in node), "text" if isinstance(value, str) else "number")
+    had = (before,) if before else ()
+    its = None
+    if given.place or kind != "number":
+        its = settled(pointer, kind, None, given, seen.text, seen.row["pages"], had)
+    return (its.value if its and isinstance(value, str) else value), its
+
+
+def _parsed(text: str, types: set[str]) -> Any:
+    """The JSON value that a text means where the schema wants no text there."""
+    if "string" in types:
+        return text
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, bool | int | float) else text
+
+
+def _types(node: Mapping[str, Any]) -> list[str]:
+    said = node.get("type", [])
+    return [said] if isinstance(said, str) else list(said)
+
+
+def _check(pointer: str, value: Any, types: set[str], allowed: list[Mapping[str, Any]]) -> None:
+    """ReviewRefusedError for a value that no part of the schema takes at this place."""
+    kind = _TYPES[type(value)]
+    wanted = types | ({"integer"} if "number" in types else set())
+    if types and kind not in wanted:
+        raise ReviewRefusedError(f"{pointer}: the answer wants a {' or '.join(sorted(types))} there")
+    listed = [node["enum"] for node in allowed if "enum" in node] + [
+        [node["const"]] for node in allowed if "const" in node
+    ]
+    if listed and not any(value in one for one in listed):
+        several = ", ".join(json.dumps(each, ensure_ascii=False) for one in listed for each in one)
+        raise ReviewRefusedError(f"{pointer}: the answer wants one of {several} there")
+
+
+def _put(whole: Any, steps: tuple[str, ...], value: Any) -> Any:
+    if not steps:
+        return value
+    if isinstance(whole, list):
+        return [_put(each, steps[1:], value) if str(at) == steps[0] else each for at, each in enumerate(whole)]
+    return {name: _put(each, steps[1:], value) if name == steps[0] else each for name, each in whole.items()}
 
 
 _CORRECT: Final[Mapping[type[Task], Callable[[Seen, Mapping[str, Any]], Row]]] = {

@@ -10,11 +10,10 @@ from pipeline.outbox.recover import recover
 from pipeline.plan import Site
 from pipeline.records import requests
 from pipeline.records.drop import REFUSED
+from pipeline.records.index import KNOWN
 from pipeline.records.journal import open_journal
 from pipeline.records.requests import Request
-from pipeline.review.known import KNOWN
-from pipeline.review.refused import ReviewRefusedError
-from pipeline.review.seen import document_at
+from pipeline.review.seen import ReviewRefusedError, document_at
 from pipeline.review.uptake import Taken, Uptake, judged
 
 _LOOK = 0.5  # seconds for which a decision waits for a command that holds the log for a moment
@@ -139,7 +138,10 @@ def _request(site: Site, review: Review) -> Request:
     try:
         seen = document_at(site, review.entry).result_sha256
         at, by = audit.stamp_now().time, review.by.strip()
-        made = Request(requests.new_id(), review.job, review.entry, seen, review.action, by, reason or None, answer, at)
+        made = Request(
+            requests.new_id(), review.job, review.entry, seen, review.action, by, reason=reason or None, answer=answer,
+            at=at,
+        )  # fmt: skip
         requests.check_request(made)
         requests.format_request(made)  # it can be said as JSON
     except (LookupError, ValueError) as error:

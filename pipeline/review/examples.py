@@ -20,8 +20,8 @@ from pipeline.learn.reading import work_of
 from pipeline.plan import RunPlan
 from pipeline.records.current import answers_of
 from pipeline.records.entries import documents_at
+from pipeline.records.index import KNOWN
 from pipeline.records.types import REJECTED
-from pipeline.review.known import KNOWN
 from pipeline.review.seen import held_row, text_of
 from pipeline.tasks import ClassifySettings, ExtractSettings, SummarizeSettings
 

@@ -7,16 +7,16 @@ entries, as the record `sampled`. What is found is the share of wrong answers am
 
 import hashlib
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from math import exp, lgamma, log, log1p
 
 import audit
+from pipeline.index.index import Index
+from pipeline.index.values import Filter, Item
 from pipeline.plan import Site
 from pipeline.records.entries import read_entries
 from pipeline.records.types import Sampled
-from pipeline.review.interval import clopper_pearson
-from pipeline.review.queue.index import Queue
-from pipeline.review.queue.shown import Filter, Item
 
 MOST = 2_000
 """Rows of a sample, so that its record is short."""
@@ -63,15 +63,15 @@ class Standing:
         return clopper_pearson(self.count(WRONG), self.looked_at) if self.is_complete else None
 
 
-def draw(site: Site, queue: Queue, job: str, size: int, seed: str, by: str, label: str | None = None) -> Sampled:
-    """Draw rows of a job; the record of it, which is not in the log yet. The queue must be up to date. LookupError
+def draw(site: Site, index: Index, job: str, size: int, seed: str, by: str, label: str | None = None) -> Sampled:
+    """Draw rows of a job; the record of it, which is not in the log yet. The index must be up to date. LookupError
     where there is no row to draw."""
-    population = _population(queue, job, label, None)
+    population = _population(index, job, label, None)
     if not population:
         raise LookupError(f"{job} has no row that is done and that nobody decided{f', with {label}' if label else ''}")
     entries = tuple(sorted(drawn(population, seed, min(size, MOST))))
     return Sampled(
-        of_job=job, label=label, seed=seed, size=queue.size, population=len(population), entries=entries, by=by
+        of_job=job, label=label, seed=seed, size=index.size, population=len(population), entries=entries, by=by
     )
 
 
@@ -80,16 +80,16 @@ def samples(site: Site, job: str | None = None) -> Iterator[Sampled]:
     yield from (entry for entry in read_entries(site) if isinstance(entry, Sampled) and job in (None, entry.of_job))
 
 
-def standing(queue: Queue, sample: Sampled) -> Standing:
+def standing(index: Index, sample: Sampled) -> Standing:
     """Return what became of the rows of a sample."""
-    population = _population(queue, sample.of_job, sample.label, sample.size)
+    population = _population(index, sample.of_job, sample.label, sample.size)
     again = tuple(sorted(drawn(population, sample.seed, len(sample.entries)))) == sample.entries
-    return Standing(sample, tuple(_checked(queue, entry) for entry in sample.entries), again)
+    return Standing(sample, tuple(_checked(index, entry) for entry in sample.entries), again)
 
 
-def _population(queue: Queue, job: str, label: str | None, size: int | None) -> list[int]:
+def _population(index: Index, job: str, label: str | None, size: int | None) -> list[int]:
     labels = (label,) if label else ()
-    return queue.entries(Filter(jobs=(job,), states=("done",), labels=labels, review="none"), size)
+    return index.entries(Filter(jobs=(job,), states=("done",), labels=labels, review="none"), size)
 
 
 def drawn(population: Iterable[int], seed: str, count: int) -> list[int]:
@@ -101,15 +101,15 @@ def drawn(population: Iterable[int], seed: str, count: int) -> list[int]:
     return heapq.nsmallest(count, population, key=digest)
 
 
-def _checked(queue: Queue, entry: int) -> Checked:
+def _checked(index: Index, entry: int) -> Checked:
     try:
-        item = queue.item(entry)
+        item = index.item(entry)
     except LookupError:
         return Checked(entry, GONE, None)
     decided, last = list[Item](), item
     while last.replaced_by is not None:
         try:
-            last = queue.item(last.replaced_by)
+            last = index.item(last.replaced_by)
         except LookupError:
             break
         if not last.review_action:
@@ -132,3 +132,39 @@ def _is_right(item: Item, decided: list[Item]) -> bool:
 def new_seed(site: Site) -> str:
     """A seed that nobody chooses: the root of the log as it is now."""
     return audit.read_checkpoint(site.audit, site.public_key).root.hex()[:16]
+
+
+_STEPS = 60  # halvings, until the bounds are as exact as a float
+
+
+_RARE = 0.025  # at each end
+
+
+def clopper_pearson(wrong: int, looked_at: int) -> tuple[float, float]:
+    """The lower and the upper bound by Clopper and Pearson (1934): all shares under which so many, or so few, would not
+    be rarer than 2.5 %. They hold the true share in at least 95 % of all samples.
+    ValueError without 0 <= wrong <= looked_at > 0."""
+    if not 0 <= wrong <= looked_at or looked_at == 0:
+        raise ValueError(f"{wrong} of {looked_at} is no share")
+    low, high = 0.0, 1.0
+    if wrong > 0:
+        low = _solved(lambda share: _at_least(wrong, looked_at, share) > _RARE)
+    if wrong < looked_at:
+        high = _solved(lambda share: 1.0 - _at_least(wrong + 1, looked_at, share) < _RARE)
+    return low, high
+
+
+def _solved(above: Callable[[float], bool]) -> float:
+    """The share from which on `above` holds."""
+    low, high = 0.0, 1.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if above(middle) else (middle, high)
+    return (low + high) / 2
+
+
+def _at_least(count: int, of: int, share: float) -> float:
+    """The probability of `count` or more of `of`, each with probability `share`, 0 < share < 1."""
+    whole, yes, no = lgamma(of + 1), log(share), log1p(-share)
+    each = (whole - lgamma(k + 1) - lgamma(of - k + 1) + k * yes + (of - k) * no for k in range(count, of + 1))
+    return min(1.0, sum(map(exp, each)))

@@ -130,7 +130,6 @@ def _shown(origin: str, row: Row) -> dict[str, Any]:
 
 
 def _answers(row: Row) -> dict[str, list[str]]:
-    """Return what a row says: the label, the summary, or the values of each field, none of them empty texts."""
     if row.get("task") == "classify":
         return {"label": [row["label"]] if row.get("label") else []}
     if row.get("task") == "summarize":
@@ -193,7 +192,6 @@ def _said(line: int, names: Sequence[str], cells: Sequence[str]) -> dict[str, An
 
 
 def _values(cell: str) -> Any:
-    """Return what a cell says is right: a text, several, or that there is none."""
     if cell == NONE:
         return None
     if cell.startswith("["):

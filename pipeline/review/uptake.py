@@ -5,29 +5,46 @@ answer is one that the row can have. Any other is moved aside, to ID.refused, an
 """
 
 import contextlib
+import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
 
 import audit
+from pipeline.outbox.commit import Staged, commit, stage, stage_markdown
+from pipeline.outbox.schema import result_sha256, table_schema, to_text
 from pipeline.plan import Site
 from pipeline.records import requests
 from pipeline.records.current import Last, answers_of, decide
-from pipeline.records.drop import REFUSED, kept_name
+from pipeline.records.drop import REFUSED, RefusedFile, kept_name
 from pipeline.records.history import History
+from pipeline.records.index import KNOWN
 from pipeline.records.journal import Journal
+from pipeline.records.private import refuse_open
 from pipeline.records.requests import Request
-from pipeline.records.types import Document, Placed, ReviewerKeyAdmitted, ReviewRefused
+from pipeline.records.types import Document, Part, Placed, ReviewerKeyAdmitted, ReviewRefused
 from pipeline.review.answers import decided_row
-from pipeline.review.commit import Decided, commit_decided
-from pipeline.review.known import KNOWN
-from pipeline.review.refused import ReviewRefusedError
-from pipeline.review.seen import document_at, seen_of
+from pipeline.review.seen import ReviewRefusedError, Seen, document_at, seen_of
+from pipeline.tasks import name_of
 from pipeline.text.visible import shown
+
+Row = dict[str, Any]
 
 _AT_ONCE = 256  # files; the others come after them
 _TOLD = 400  # characters of a reason in the log
 _PRIVATE = "it was refused; the job is private, so the reason stands only beside the file that is kept"
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A decision that holds: the request, the row that was seen, and the answer that takes its place."""
+
+    request: Request
+    seen: Seen
+    row: Row
 
 
 @dataclass(frozen=True)
@@ -94,16 +111,11 @@ class Uptake:
 
     def _take(self, names: Sequence[str], taken: Taken) -> None:
         refused, read = list[Refused](), list[tuple[Request, str, str]]()
-        for name in names:
-            owner = ""
-            try:
-                left = requests.drop_of(self.site).read(name)
-                owner = left.owner
-                read.append((requests.parse_named(name, left.whole()), owner, name))
-            except FileNotFoundError:
-                continue
-            except (OSError, ValueError) as error:
-                refused.append(_refused(name, owner, str(getattr(error, "strerror", None) or error), None))
+        for name, owner, said in requests.drop_of(self.site).taken(names):
+            if isinstance(said, RefusedFile):
+                refused.append(_refused(name, owner, said.why, None))
+            else:
+                read.append((said, owner, name))
         decided, documents = list[Decided](), set[tuple[str, str | None]]()
         for request, owner, name in sorted(read, key=lambda each: (each[0].at, each[0].id)):
             try:
@@ -144,8 +156,9 @@ class Uptake:
         groups = list(_groups(decided))
         first, parts = self.log.next_index, list[Placed]()
         if groups:
-            files = commit_decided(self.site, self.log, groups)
-            parts = [Placed(job=group[0].request.job, file=file) for group, file in zip(groups, files, strict=True)]
+            staged = list(_staged(self.site, groups, first))
+            commit(self.site, self.log, staged)
+            parts = [Placed(job=each.part.job, file=each.part.file) for each in staged]
         for group in groups:
             for number, each in enumerate(group, first):
                 taken.rows[each.request.id] = number
@@ -162,7 +175,6 @@ class Uptake:
         }  # fmt: skip
 
     def _settle(self, decided: Decided, number: int) -> None:
-        """Know that the row is in the log."""
         history = self.histories[decided.request.job]
         history.decided[decided.request.id] = number
         decide(history.last, decided.seen.entry, decided.request.of, number)
@@ -198,11 +210,54 @@ def _check_current(site: Site, last: Last, entry: Document) -> None:
 
 
 def _groups(decided: Sequence[Decided]) -> Iterator[list[Decided]]:
-    """Group decisions: those of one job together, and private ones apart."""
     groups: defaultdict[tuple[str, bool], list[Decided]] = defaultdict(list)
     for each in decided:
         groups[each.request.job, each.seen.entry.private is not None].append(each)
     yield from groups.values()
+
+
+def _staged(site: Site, groups: Sequence[Sequence[Decided]], first: int) -> Iterator[Staged]:
+    """A part for each group of decisions, from entry `first` on, each part with an entry behind its rows. Nothing comes
+    in and nothing goes: the part says that inputs are kept, and no document has a copy in staging."""
+    for group in groups:
+        job, private = group[0].request.job, group[0].seen.entry.private is not None
+        if private:
+            refuse_open(site.root)
+        name = f"{datetime.now(UTC).strftime('%Y%m%dT%H%M%SZ')}-{secrets.token_hex(3)}"
+        file = f"outbox/{job}/part-{name}-review.parquet"
+        part = Part(job=job, file=file, sha256="", rows=len(group), first=first, folder="", afterwards="keep")
+        rows = [_whole(each, number) for number, each in enumerate(group, first)]
+        yield stage(site, part, rows, partial(_entries, site, group, file), private=private)
+        first += len(group) + 1
+
+
+def _whole(decided: Decided, number: int) -> Row:
+    """The row with the columns of the decision; nothing was computed for it."""
+    request = decided.request
+    columns = dict.fromkeys(table_schema().names) | decided.row
+    review = {"action": request.action, "by": request.by, "reason": request.reason, "of": request.of}
+    return columns | {
+        "job": request.job, "task": name_of(decided.seen.task), "run": "", "audit_index": number, "review": review,
+        "replaces": [request.of], "supersedes": request.of, "duplicate_of": None, "failure": None,
+        "tokens": 0, "seconds": 0.0, "finished_at": datetime.now(UTC),
+    }  # fmt: skip
+
+
+def _entries(site: Site, group: Sequence[Decided], part: str, rows: list[Row]) -> list[Document]:
+    return [_entry(site, each, part, at, row) for at, (each, row) in enumerate(zip(group, rows, strict=True))]
+
+
+def _entry(site: Site, decided: Decided, part: str, number: int, row: Row) -> Document:
+    """The entry of row `number` of a part: everything that made the row which was seen, the decision, and the Markdown
+    file anew, if there was one."""
+    before = decided.seen.entry
+    markdown = stage_markdown(site, before.job, before.markdown.file, row) if before.markdown else None
+    return replace(
+        before, said={}, run="", part=part, row=number, state=row["state"], failure=None, reason=None,
+        duplicate_of=None, supersedes=row["supersedes"], replaces=tuple(row["replaces"]), tokens=0,
+        finished_at=to_text(row["finished_at"]), result_sha256=result_sha256(row), markdown=markdown, outputs=None,
+        unread=None, review=decided.request.reviewed(),
+    )  # fmt: skip
 
 
 def _refused(name: str, owner: str, why: str, told: tuple[Request, bool] | None) -> Refused:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipeline.errors import DocumentError
-from pipeline.review.refused import ReviewRefusedError
+from pipeline.review.seen import ReviewRefusedError
 from pipeline.text.values import VALUES, Finder, Reading, Value, pattern_finder, read_habits
 
 _FREE = frozenset({"text", "title", "organisation"})

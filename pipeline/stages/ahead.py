@@ -1,18 +1,25 @@
-"""What is ahead of a run: what its documents are expected to take, held against what they do take."""
+"""What is ahead of a run: what its documents are expected to take, held against what they do take;
+what waits for a job; and the memory that a run takes at most."""
 
 import math
 import time
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Final
 
 import engine
-from pipeline.forecast.expected import Estimator, File
-from pipeline.forecast.outlook import Outlook, Span, outlook
+from pipeline.answer.compute import BATCH_CHARACTERS
+from pipeline.answer.converse import CHARACTERS
+from pipeline.answer.models import writing_of
+from pipeline.forecast import Estimator, File, Outlook, Span, outlook
+from pipeline.inbox.discover import Scan
+from pipeline.inbox.feed import AHEAD_BYTES
 from pipeline.inbox.find import Found
 from pipeline.plan import RunPlan
+from pipeline.records.costs import AllCosts, Costs
 from pipeline.records.history import History
+from pipeline.records.register import Register
 from pipeline.records.types import Foreseen
 from pipeline.stages.open import Opened
 from pipeline.stages.window import Window
@@ -100,5 +107,84 @@ def look_ahead(opened: Opened, found: Found, window: Window) -> Ahead:
 
 
 def _met(plan: RunPlan, history: History) -> Container[str]:
-    """The paths of documents that were answered before, of a folder in which they stay."""
     return set(history.done.values()) if plan.keeps and plan.retry is None else ()
+
+
+def waiting(scan: Scan, met: Container[str]) -> tuple[File, ...]:
+    """The files that wait, in the order in which they are taken; without those that a job has `met` which leaves its
+    documents where they are."""
+    files = (File(each.path, each.size) for each in scan.ready)
+    return tuple(file for file in files if not met or shown(file.path) not in met)
+
+
+def model_of(plan: RunPlan, register: Register) -> str | None:
+    """The sha256 of the plan's model, for whom a glance must do: a file that is not pinned is taken for the one that
+    the log last saw under its name."""
+    return plan.model.sha256 or register.models.get(plan.model.name)
+
+
+def known_costs(plan: RunPlan, costs: AllCosts, register: Register) -> tuple[int, Costs] | None:
+    """What documents of the job took with its model, by preference with as many threads as there are now; and with how
+    many. Of a job that did not run with it yet, what those of the other job took that had most of them. None where
+    nothing is known."""
+    model, threads = model_of(plan, register), _threads()
+    if model is None:
+        return None
+    its = costs.jobs.get(plan.job)
+    if its and (own := its.of(model, threads)):
+        return own
+    others = [(name, found) for name, each in costs.jobs.items() if (found := each.of(model, threads))]
+    best = max(others, key=lambda each: (each[1][0] == threads, each[1][1].rows), default=None)
+    return None if best is None else (best[1][0], replace(best[1][1], of_job=best[0]))
+
+
+def machines_of(plan: RunPlan, costs: AllCosts) -> int:
+    """The machines that a run of the job would have, as far as the log knows: on a cluster, those that made the
+    rows of its last run."""
+    its = costs.jobs.get(plan.job)
+    return its.hands if its and plan.cluster else 1
+
+
+def _threads() -> int:
+    """The threads that a run would have; 0 where the environment asks for what the machine does not have."""
+    try:
+        return engine.threads()
+    except engine.UnsupportedCpu:
+        return 0
+
+
+_CHARACTER: Final = 4  # bytes of one in memory, at most
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The bytes that a run takes at most. `model`: its weights, which runs of the same model share; `texts`: of the
+    documents that are read ahead, of a batch, beside the largest one, and of what workers have; `parsers`: what all
+    parsers may take together; `cache`: keys and values of a model that writes, None where it takes half of what is
+    free, and 0 for others."""
+
+    model: int
+    texts: int
+    parsers: int
+    cache: int | None
+
+
+def memory_of(plan: RunPlan) -> Memory:
+    """The memory of a plan's run, by its settings and the size of its model file. ModelRefusedError and OSError."""
+    writing, limits = writing_of(plan), plan.site.limits
+    cache = 0 if writing is None else writing.cache_mib and round(writing.cache_mib * 2**20)
+    return Memory(
+        plan.model.path.stat().st_size,
+        AHEAD_BYTES + _CHARACTER * (CHARACTERS if writing else BATCH_CHARACTERS) + _under_way(plan),
+        engine.threads() * limits.memory_bytes,
+        cache,
+    )
+
+
+def _under_way(plan: RunPlan) -> int:
+    """The bytes of texts that the workers of a cluster have, which the head keeps, and of the messages with them."""
+    if plan.cluster is None:
+        return 0
+    from pipeline.cluster.sharing import CHARACTERS as AT_WORKERS
+
+    return 2 * _CHARACTER * AT_WORKERS

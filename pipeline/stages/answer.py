@@ -5,45 +5,88 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from pipeline.inbox.decide import OVERTAKEN, Decisions, still_holds
 from pipeline.inbox.feed import Feed
 from pipeline.inbox.find import Found
 from pipeline.inbox.intake import Arrival
-from pipeline.inbox.order import Ended, ended_row
+from pipeline.inbox.order import Ended, Work, ended_row
 from pipeline.inbox.reader import Reader
-from pipeline.inbox.rows import Work
 from pipeline.outbox.commit import Committer
 from pipeline.outbox.provenance import maker
 from pipeline.outbox.recover import clear_staging
-from pipeline.plan import RunPlan
-from pipeline.records.software import label
-from pipeline.report import COMPUTING, Observer
-from pipeline.reports.nightly import Nightly
+from pipeline.records.settings import label
+from pipeline.report import COMPUTING, READING, Observer
 from pipeline.stages.ahead import Ahead
 from pipeline.stages.begin import Ready
-from pipeline.stages.inside import Inside
+from pipeline.stages.close import Tally
 from pipeline.stages.open import Opened
-from pipeline.stages.tally import Counted, Tally
 from pipeline.stages.window import Window
 from pipeline.states import State
+
+EVERY_SECONDS: Final = 10.0
+
+
+@dataclass
+class Inside:
+    """Tells the observer, of a `private` run without the document's name. `clock` counts seconds.
+
+    Threads that read documents call `reads`; only the run's own thread does anything else with it.
+    """
+
+    observer: Observer
+    private: bool
+    clock: Callable[[], float] = time.monotonic
+    _pages: dict[str, tuple[int, int]] = field(default_factory=dict)  # staging -> pages that are read, of how many
+    _last: float = field(init=False)  # when a document ended, or it was told how far one is
+
+    def __post_init__(self) -> None:
+        self._last = self.clock()
+
+    def reads(self, arrival: Arrival, done: int, of: int) -> None:
+        """Hear how many pages of a document are read."""
+        self._pages[arrival.staging or ""] = (done, of)
+
+    def waits_for(self, arrival: Arrival) -> None:
+        """The run waits until the document is read."""
+        if (pages := self._pages.get(arrival.staging or "")) and self._is_due():
+            name = None if self.private else arrival.path
+            self.observer.note(READING, document=name, pages=pages[0], of=pages[1])
+
+    def computes(self, done: int, of: int) -> bool:
+        """The model has worked on `done` tokens of a batch, `of` so many, 0 where nobody knows; whether it was told."""
+        if not self._is_due():
+            return False
+        self.observer.note(COMPUTING, tokens=done, of=of or None)
+        return True
+
+    def ended(self, arrival: Arrival) -> None:
+        """A document has come to its end."""
+        self._pages.pop(arrival.staging or "", None)
+        self._last = self.clock()
+
+    def _is_due(self) -> bool:
+        if due := self.clock() - self._last >= EVERY_SECONDS:
+            self._last = self.clock()
+        return due
+
 
 _LONG_BATCH = 200_000  # tokens: some ten seconds, of which the observer is told
 
 Row = dict[str, Any]
 
 
-def answer(opened: Opened, found: Found, ready: Ready | None, window: Window, ahead: Ahead) -> Counted:
+def answer(opened: Opened, found: Found, ready: Ready | None, window: Window, ahead: Ahead) -> Tally:
     """Answer the documents that were found, as far as the window lets. Without `ready` they are all left pending."""
     tally = Tally(found, opened.observer)
     if ready:
         with _tidied(opened.committer):
             _answer_all(opened, ready, tally, window, ahead)
-    counted = tally.closed(window_closed=window.ended_the_run)
-    if counted.window_closed:
-        opened.observer.note("window closed", until=str(window.until), left=counted.left)
-    return counted
+    tally.end(window_closed=window.ended_the_run)
+    if tally.window_closed:
+        opened.observer.note("window closed", until=str(window.until), left=tally.left)
+    return tally
 
 
 def _answer_all(opened: Opened, ready: Ready, tally: Tally, window: Window, ahead: Ahead) -> None:
@@ -53,7 +96,7 @@ def _answer_all(opened: Opened, ready: Ready, tally: Tally, window: Window, ahea
     reader = Reader(plan, ready.reading, ready.unread, window, inside.reads)
     decisions = Decisions(plan, opened.history)
     feed = Feed(plan, decisions, reader, ready.readers, tally.expect, ready.threads, inside.waits_for)
-    loop = _Loop(plan, opened.committer, opened.nightly, tally, opened.observer, window, ahead, opened.take_up, inside)
+    loop = _Loop(opened, tally, window, ahead, inside)
     window.hands = ready.hands
     ahead.begin()
     with contextlib.suppress(_StoppedError):
@@ -79,17 +122,12 @@ class _StoppedError(Exception):
 
 @dataclass
 class _Loop:
-    """Gathers rows into parts. `committed` is called after each; `failed`: document -> its row, of those that were
-    computed in vain."""
+    """Gathers rows into parts. `failed`: document -> its row, of those that were computed in vain."""
 
-    plan: RunPlan
-    committer: Committer
-    nightly: Nightly
+    opened: Opened
     tally: Tally
-    observer: Observer
     window: Window
     ahead: Ahead
-    committed: Callable[[], None]
     inside: Inside
     rows: list[tuple[Row, Arrival]] = field(default_factory=list)
     failed: dict[str, Row] = field(default_factory=dict)
@@ -103,20 +141,20 @@ class _Loop:
         tenths = 10 * done // max(total, 1)
         told = self.inside.computes(done, total)
         if not told and total >= _LONG_BATCH and tenths != self.told:
-            self.observer.note(COMPUTING, tokens=done, of=total)
+            self.opened.observer.note(COMPUTING, tokens=done, of=total)
         self.told = tenths
         if told and total:
-            self.observer.expects(self.ahead.seconds_left(self.tally.ended, done / total))
+            self.opened.observer.expects(self.ahead.seconds_left(self.tally.ended, done / total))
 
     def take(self, group: list[tuple[Work | Ended, Row | None]]) -> None:
         """Take documents that have ended, with the rows of those that were answered; commit if it is time."""
         for item, answered in group:
             self.inside.ended(item.arrival)
             self._take(item, self._ended_row(item) if isinstance(item, Ended) else answered)
-        self.observer.expects(self.ahead.seconds_left(self.tally.ended))
-        while len(self.rows) >= self.plan.part_documents:
+        self.opened.observer.expects(self.ahead.seconds_left(self.tally.ended))
+        while len(self.rows) >= self.opened.plan.part_documents:
             self._commit()
-        if time.monotonic() - self.last_commit >= self.plan.part_seconds:
+        if time.monotonic() - self.last_commit >= self.opened.plan.part_seconds:
             self._commit()
 
     def commit_all(self) -> None:
@@ -143,7 +181,7 @@ class _Loop:
         return ended_row(ended)
 
     def _complete(self, row: Row) -> Row:
-        maker = self.committer.maker
+        maker = self.opened.committer.maker
         assert maker is not None  # there is one before the first row
         same = {key: getattr(maker, key) for key in ("model_sha256", "numerics", "job_digest")}
         return row | same | {"software": label(), "finished_at": datetime.now(UTC)}
@@ -151,17 +189,17 @@ class _Loop:
     def _may_replace(self, row: Row, arrival: Arrival) -> bool:
         """Whether the row may be committed: that of a rerun, only if the row that was chosen holds still, for people
         decide while it goes on."""
-        if still_holds(self.committer.last, arrival):
+        if still_holds(self.opened.committer.last, arrival):
             return True
         self.tally.take_back(row, OVERTAKEN)
         return False
 
     def _commit(self) -> None:
-        rows, self.rows = self.rows[: self.plan.part_documents], self.rows[self.plan.part_documents :]
+        rows, self.rows = self.rows[: self.opened.plan.part_documents], self.rows[self.opened.plan.part_documents :]
         rows = [each for each in rows if self._may_replace(*each)]
         if rows:
-            self.committer.commit(rows)
-            self.nightly.take(row for row, _ in rows)
-            self.observer.note("part committed", rows=len(rows), file=str(self.committer.parts[-1]))
-            self.committed()
+            self.opened.committer.commit(rows)
+            self.opened.nightly.take(row for row, _ in rows)
+            self.opened.observer.note("part committed", rows=len(rows), file=str(self.opened.committer.parts[-1]))
+            self.opened.take_up()
         self.last_commit = time.monotonic()

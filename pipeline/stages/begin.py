@@ -8,11 +8,8 @@ import audit
 import engine
 from pipeline.answer.compute import Answers
 from pipeline.answer.models import Loaded, answerer, load_model
-from pipeline.inbox.find import Found, Stop
-from pipeline.inbox.parsers import isolation_of, open_parsers
-from pipeline.inbox.reader import recognition
-from pipeline.inbox.reading import ReadHere, Reading
-from pipeline.inbox.untaken import of_scan
+from pipeline.inbox.find import Found, Stop, of_scan
+from pipeline.inbox.reader import ReadHere, Reading, isolation_of, open_parsers, recognition
 from pipeline.keep.holds import held_documents
 from pipeline.keep.retention import due
 from pipeline.outbox.provenance import started
@@ -99,7 +96,7 @@ def _ready(opened: Opened, pool: ParserPool, model: Loaded) -> Iterator[Ready]:
     from pipeline.cluster.night import READERS, crewed  # Dask is loaded by those runs alone that need it
 
     with crewed(plan, plan.cluster, opened.model_sha256, here, answers, tesseract, observer) as (there, on_all):
-        yield Ready(pool, there, tesseract, unread, model, on_all, READERS, on_all.hands, on_all.threads)
+        yield Ready(pool, there, tesseract, unread, model, on_all, READERS, hands=on_all.hands, threads=on_all.threads)
 
 
 def _commit_first(opened: Opened, found: Found, isolation: Isolation | None, is_empty: bool) -> None:

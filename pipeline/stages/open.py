@@ -19,12 +19,12 @@ from pipeline.outbox.running import announced
 from pipeline.outbox.space import hold_reserve
 from pipeline.plan import RunPlan, Site
 from pipeline.quality.gate import refuse_unqualified
-from pipeline.records.admissions import check_admitted
 from pipeline.records.entries import fold, read_entries
 from pipeline.records.history import History
 from pipeline.records.index import job_history
 from pipeline.records.journal import open_journal
 from pipeline.records.private import refuse_open
+from pipeline.records.register import check_admitted
 from pipeline.records.settings import job_digest
 from pipeline.records.types import Record
 from pipeline.report import Observer
@@ -95,20 +95,9 @@ def open_run(plan: RunPlan, name: str, observer: Observer, timer: Callable[[], f
         committer = Committer(plan, log, name, history.last, outputs=outputs)
         uptake, nightly = Uptake(site, log, {plan.job: history}), Nightly(plan, name, history)
         yield Opened(
-            plan,
-            digest,
-            model_sha256,
-            history,
-            shelf,
-            recovered,
-            lost,
-            committer,
-            uptake,
-            nightly,
-            observer,
-            begun,
-            timer,
-        )
+            plan, digest, model_sha256, history, shelf, recovered, lost, committer,
+            uptake=uptake, nightly=nightly, observer=observer, begun=begun, timer=timer,
+        )  # fmt: skip
 
 
 def _check_key(site: Site) -> None:

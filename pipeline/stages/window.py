@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from pipeline.forecast.pace import Pace
+from pipeline.forecast import Pace
 from pipeline.inbox.find import Stop
-from pipeline.inbox.order import Ended
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Ended, Work
 
 Clock = Callable[[], float]
 """Gives the seconds since 1970."""

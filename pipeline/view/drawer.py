@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 
 from pipeline.document import Parsed
 from pipeline.errors import MachineRefusedError
-from pipeline.inbox.parsers import open_parsers
+from pipeline.inbox.reader import open_parsers
 from pipeline.parse import Options, ParserPool
 from pipeline.parse.view.seen import Pages, PageText, Pixels
 from pipeline.plan import Site

@@ -21,7 +21,7 @@ from pipeline.parse.view.seen import Mark, Pages, PageText, Stretch
 from pipeline.plan import Site
 from pipeline.proof.kept import BytesGoneError, kept
 from pipeline.records.types import Document
-from pipeline.review.row import entry_of, row_of
+from pipeline.review.seen import entry_of, row_of
 from pipeline.states import State
 from pipeline.view.drawer import Drawer, refusal
 from pipeline.view.places import Place, places_of

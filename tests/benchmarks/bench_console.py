@@ -102,7 +102,7 @@ def main() -> None:
         if not (root / "made").exists():
             write_documents(root, site, 0, asked.documents)
             (root / "made").write_text(str(asked.documents))
-        for file in [*(root / "state").glob("queue.sqlite*"), *(root / "state").glob("chronicle.sqlite*")]:
+        for file in [*(root / "state").glob("index.sqlite*")]:
             file.unlink()
         measure(root, "without indexes")
         measure(root, "with indexes")

@@ -175,7 +175,7 @@ def look(root: Path) -> dict[str, Any]:
     """Measure an index that is up to date; each look five times, in a process that does nothing else."""
     site, figures = site_in(root), dict[str, Any]()
     opened = time.perf_counter()
-    with pipeline.open_queue(site) as queue:
+    with pipeline.open_index(site) as queue:
         queue.refresh()
         figures["opened, nothing new"] = [time.perf_counter() - opened] * 2
         for name, (asked, sort) in LOOKS.items():
@@ -194,7 +194,7 @@ def look(root: Path) -> dict[str, Any]:
 def refresh(root: Path) -> dict[str, Any]:
     """Bring the index up to date; seconds and memory."""
     site = site_in(root)
-    with pipeline.open_queue(site) as queue:
+    with pipeline.open_index(site) as queue:
         took = timed(queue.refresh)
         return {"seconds": took, "memory": peak_mib(), "rows": queue.count(pipeline.Filter())}
 
@@ -213,10 +213,10 @@ def measure(root: Path, documents: int, new: int) -> None:
         took = timed(lambda: write_documents(root, site, 0, documents))
         (root / "made").write_text(str(documents))
         print(f"{documents:,} documents written in {took:,.0f} s", flush=True)
-    for file in (root / "state").glob("queue.sqlite*"):
+    for file in (root / "state").glob("index.sqlite*"):
         file.unlink()
     first = in_child("refresh", root)
-    size = (root / "state" / "queue.sqlite").stat().st_size
+    size = (root / "state" / "index.sqlite").stat().st_size
     print(f"first build: {first['seconds']:.1f} s, {first['memory']:.0f} MiB, {size / 2**20:,.0f} MiB of file")
     count = int((root / "made").read_text())
     write_documents(root, site, count, new)

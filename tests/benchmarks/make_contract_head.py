@@ -16,7 +16,7 @@ from pipeline.heads.file import HeadFile, write_head
 from pipeline.learn import extracting
 from pipeline.learn.fields import head_of
 from pipeline.learn.learning import facts_of
-from pipeline.paths.digest import file_sha256
+from pipeline.paths.names import file_sha256
 from tests.benchmarks.bench_learned_fields import meanings_of, read, sought, task
 from tests.benchmarks.contracts import ATTRIBUTION, contracts
 

@@ -18,9 +18,9 @@ from pipeline.cluster.place import Place
 from pipeline.cluster.wire import NAMELESS, format_works, parse_works
 from pipeline.document import Parsed
 from pipeline.errors import ModelRefusedError
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Work
 from pipeline.parse import Options, StoppedError
-from pipeline.paths.digest import file_sha256
+from pipeline.paths.names import file_sha256
 
 OPTIONS = Options().to_message()
 WORKS = format_works([Work(NAMELESS, Parsed("An invoice.", "text/plain", "plain"), 0.0)])

@@ -12,9 +12,9 @@ from jobs.cluster.seen import ask, see
 from pipeline import RunPlan, run
 from pipeline.cluster.sharing import CHARACTERS
 from pipeline.plan import Cluster
-from pipeline.records.costs.jobs import AllCosts
+from pipeline.records.costs import AllCosts
 from pipeline.records.entries import fold, read_entries
-from pipeline.stages.room import memory_of
+from pipeline.stages.ahead import memory_of
 from tests.cluster.processes import COMMAND, Machines, machines
 from tests.cluster.test_night import fill
 from tests.jobs.conftest import SORT, Cloister, Place

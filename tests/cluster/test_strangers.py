@@ -23,7 +23,7 @@ from pipeline.cluster.quiet import ROOM
 from pipeline.cluster.roster import JOINING, WORKING, Member, Roster
 from pipeline.cluster.wire import NAMELESS, format_rows, parse_document, parse_rows
 from pipeline.document import Parsed
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Work
 from pipeline.outbox.schema import table_schema
 from pipeline.parse import Limits
 from tests.cluster.processes import Machines, machines

@@ -23,7 +23,7 @@ def look(root: Path) -> tuple[int, int, list[str]]:
     """How many documents and how many pages of them were looked at, and what was wrong."""
     house, found, pages = open_house(root), list[str](), 0
     ann = Browser(house, "ann")
-    with pipeline.open_queue(house.site) as queue:
+    with pipeline.open_index(house.site) as queue:
         queue.refresh()
         entries = queue.entries(pipeline.Filter(current=False))
     for number, entry in enumerate(entries, 1):

@@ -65,7 +65,7 @@ def ann(house: House) -> Browser:
 
 
 def find(house: House, job: str, path: str, *, current: bool = True) -> int:
-    with pipeline.open_queue(house.site) as queue:
+    with pipeline.open_index(house.site) as queue:
         queue.refresh()
         items = queue.page(pipeline.Filter(jobs=(job,), current=current), "age", None, 100).items
         return [item.entry for item in items if item.path == path][-1]
@@ -252,7 +252,7 @@ def test_a_decision_waits_while_a_run_holds_the_log(house: House, ann: Browser) 
 
 
 def test_next_and_previous_keep_the_filter(house: House, ann: Browser) -> None:
-    with pipeline.open_queue(house.site) as queue:
+    with pipeline.open_index(house.site) as queue:
         queue.refresh()
         order = [item.entry for item in queue.page(pipeline.Filter(jobs=("sort",)), "path", None, 50).items]
     for before, here, behind in zip([None, *order], order, [*order[1:], None], strict=False):
@@ -293,7 +293,7 @@ def test_what_is_gone_leaves_a_sentence(house: House, ann: Browser) -> None:
     assert shown.status == 200
     assert "cannot be shown" in shown.words
     assert "no longer there" in shown.words
-    (house.workspace.root / "state" / "queue.sqlite").write_bytes(b"not an index")
+    (house.workspace.root / "state" / "index.sqlite").write_bytes(b"not an index")
     assert ann.get(f"/documents/{entry}").status == 200
 
 

@@ -57,7 +57,7 @@ def sign_in(served: Served, chromium: Any) -> Callable[..., Page]:
 
 def test_by_keyboard_alone(served: Served, sign_in: Callable[..., Page]) -> None:
     page = sign_in()
-    with pipeline.open_queue(served.house.site) as queue:
+    with pipeline.open_index(served.house.site) as queue:
         queue.refresh()
         order = [one.entry for one in queue.page(pipeline.Filter(jobs=("sort",)), "path", None, 9).items]
     page.goto(f"/documents/{order[0]}?job=sort&sort=path")

@@ -101,7 +101,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Itera
 
 def decide(house: House) -> None:
     """People reject and correct with reasons that are markup, too."""
-    with pipeline.open_queue(house.site) as queue:
+    with pipeline.open_index(house.site) as queue:
         queue.refresh()
         items = [
             *queue.page(pipeline.Filter(jobs=("sort",), states=("done", "review")), "score", None, 15).items,
@@ -154,7 +154,7 @@ def test_the_check_sees_what_it_is_to_see() -> None:
 
 def test_nothing_of_them_is_markup_on_any_page(hostile: House) -> None:
     decide(hostile)
-    with pipeline.open_queue(hostile.site) as queue:
+    with pipeline.open_index(hostile.site) as queue:
         queue.refresh()
         items = queue.page(pipeline.Filter(current=False), "age", None, 3 * _COUNT).items
     assert len(items) >= _COUNT
@@ -174,7 +174,7 @@ def test_nothing_of_them_is_markup_on_any_page(hostile: House) -> None:
 
 def test_forms_that_come_back_hold_what_was_sent_as_text(hostile: House) -> None:
     browser = Browser(hostile, "ann")
-    with pipeline.open_queue(hostile.site) as queue:
+    with pipeline.open_index(hostile.site) as queue:
         queue.refresh()
         (item,) = queue.page(pipeline.Filter(jobs=("digest",), states=("done",)), "newest", None, 1).items
     for payload in PAYLOADS:

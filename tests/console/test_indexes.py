@@ -46,20 +46,19 @@ def test_a_child_makes_them_and_pages_tell_how_far_it_is(behind: Indexes, monkey
 
     before, size = behind.behind() or (-1, -1)
     assert (before, size > DOCUMENTS) == (0, True)
-    monkeypatch.setattr(pipeline.open_queue(behind.site).__class__, "_take_in", taken_in_here)
+    monkeypatch.setattr(pipeline.open_index(behind.site).__class__, "_take_in", taken_in_here)
     behind.start()
     until(behind)
-    with behind.queue() as queue:
-        assert queue.count(pipeline.Filter()) == DOCUMENTS
-    with behind.chronicle() as chronicle:
-        assert sum(run.rows for run in chronicle.runs()) == DOCUMENTS
+    with behind.opened() as index:
+        assert index.count(pipeline.Filter()) == DOCUMENTS
+        assert sum(run.rows for run in index.runs()) == DOCUMENTS
 
 
 def test_where_no_child_can_be_had_the_console_makes_them(behind: Indexes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexes.sys, "executable", "/bin/false")
     behind.start()
     until(behind)
-    with behind.queue() as queue:
+    with behind.opened() as queue:
         assert queue.count(pipeline.Filter()) == DOCUMENTS
 
 

@@ -63,14 +63,14 @@ def houses(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Iterat
 
 def runs_of(house: House) -> list[str]:
     """The names of all runs, the first first."""
-    with pipeline.open_chronicle(house.site) as chronicle:
-        chronicle.refresh()
-        return [run.run for run in chronicle.runs(limit=100)][::-1]
+    with pipeline.open_index(house.site) as index:
+        index.refresh()
+        return [run.run for run in index.runs(limit=100)][::-1]
 
 
 def model_of(house: House) -> str:
-    with pipeline.open_chronicle(house.site) as chronicle:
-        return chronicle.models()[0].sha256
+    with pipeline.open_index(house.site) as index:
+        return index.models()[0].sha256
 
 
 def plain(house: House) -> Callable[[str], str]:
@@ -137,7 +137,7 @@ def words(houses: tuple[House, House], cursors: list[Both]) -> list[Both]:
     same = {name for files in PRIVATE for path in files for name in (path, path[:1], path[:5], path.split("/")[0])}
     same |= {each.value for each in (*pipeline.Failure, *pipeline.State)} | {"lease", "invoice", "secret", "sort", "0"}
     same |= {*jobs.console.pages.queue.SORTS, *jobs.console.pages.queue.REVIEWS, "current", "1", "9", "the landlord"}
-    with pipeline.open_queue(houses[0].site) as queue:
+    with pipeline.open_index(houses[0].site) as queue:
         queue.refresh()
         same |= {night.night for night in queue.nights()} | {
             str(item.size) for item in queue.page(pipeline.Filter()).items

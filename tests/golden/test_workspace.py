@@ -19,8 +19,8 @@ import pytest
 
 import audit
 import pipeline
+from pipeline.records.entries import from_json
 from pipeline.records.private import Reader
-from pipeline.records.records import from_json
 from tests.golden.workspace.models import write_models
 from tests.golden.workspace.said import QUESTIONS, REPLAY, ask, ask_all
 

@@ -67,7 +67,7 @@ def test_a_label_changed(ran: Place, cloister: Cloister) -> None:
 
 def said(place: Place) -> list[str]:
     """The log, entry by entry, in sentences."""
-    return [pipeline.sentence(entry) for entry in pipeline.read_entries(make_site(open_workspace(place.root)))]
+    return [entry.says() for entry in pipeline.read_entries(make_site(open_workspace(place.root)))]
 
 
 def test_rows_of_yesterdays_settings_are_marked_until_they_are_answered_again(ran: Place, cloister: Cloister) -> None:

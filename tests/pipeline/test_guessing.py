@@ -24,7 +24,7 @@ import audit
 import pipeline
 from pipeline import RunPlan, Site
 from pipeline.outbox.schema import SALT, result_sha256, table_schema
-from pipeline.paths.digest import file_sha256
+from pipeline.paths.names import file_sha256
 from tests.pdf_files import pdf, words
 from tests.pipeline.conftest import Witness, make_plan, make_site
 from tests.pipeline.test_containers import zipped

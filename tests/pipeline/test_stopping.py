@@ -16,8 +16,7 @@ from pipeline.answer.compute import _LEAST_TOKENS, _MOST_TOKENS, _next_size
 from pipeline.inbox.decide import Decisions
 from pipeline.inbox.feed import Feed
 from pipeline.inbox.order import Ended
-from pipeline.inbox.reader import Reader
-from pipeline.inbox.reading import ReadHere
+from pipeline.inbox.reader import Reader, ReadHere
 from pipeline.parse import Limits, ParserPool
 from pipeline.parse.child import spare
 from pipeline.records.history import History

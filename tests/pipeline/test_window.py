@@ -12,10 +12,9 @@ import pytest
 import pipeline
 from pipeline import RunPlan
 from pipeline.document import Parsed
-from pipeline.forecast.pace import Pace, Took
+from pipeline.forecast import Pace, Took
 from pipeline.inbox.intake import Arrival
-from pipeline.inbox.order import Ended
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Ended, Work
 from pipeline.stages.window import Window
 from pipeline.states import State
 from tests.pipeline.conftest import Witness

@@ -20,14 +20,14 @@ class Beside:
 
 def beside(house: House, asked: Asked, entry: int) -> Beside:
     """Who stands before and behind an entry. LookupError; audit.AuditError; BrokenIndexError."""
-    with house.indexes.queue() as queue:
+    with house.indexes.opened() as queue:
         return Beside(*queue.beside(asked.filter, asked.sort, entry))
 
 
 def relatives(house: House, entry: int) -> list[pipeline.Item]:
     """All rows of the document of an entry, of every job, oldest first. LookupError; audit.AuditError;
     BrokenIndexError."""
-    with house.indexes.queue() as queue:
+    with house.indexes.opened() as queue:
         return queue.same_document(entry)
 
 

@@ -28,7 +28,7 @@ def tell(story: pipeline.Story, answers: Mapping[int, str]) -> Iterator[Told]:
         if isinstance(entry, pipeline.Document):
             yield _row(entry, answers.get(entry.n, ""), entry.part in story.placed)
         else:
-            what = pipeline.says(entry.type) or f"{entry.type}, which this version does not know"
+            what = pipeline.meaning(entry.type) or f"{entry.type}, which this version does not know"
             yield Told(entry.n, entry.time, _who(entry), what, tuple(pipeline.members_in_words(entry.said)))
 
 

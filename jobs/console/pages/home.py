@@ -126,11 +126,10 @@ def _live(visit: Visit) -> Response:
 
 
 def _lines(house: House, running: RunNow | None) -> list[Line]:
-    with house.indexes.chronicle() as chronicle:
-        runs = {job.name: chronicle.runs(job.name, limit=2) for job in house.present.jobs()}
-    with house.indexes.queue() as queue:
-        look = queue.counts(pipeline.Filter(states=("review", "abstained"), review="none"), "job")
-        failed = queue.counts(pipeline.Filter(states=("failed",)), "job")
+    with house.indexes.opened() as index:
+        runs = {job.name: index.runs(job.name, limit=2) for job in house.present.jobs()}
+        look = index.counts(pipeline.Filter(states=("review", "abstained"), review="none"), "job")
+        failed = index.counts(pipeline.Filter(states=("failed",)), "job")
     return [
         Line(job, running if running and running.job == job.name else None, _last_of(runs[job.name], running),
              look.get(job.name, 0), failed.get(job.name, 0))
@@ -143,7 +142,7 @@ def _last_of(runs: Sequence[pipeline.RunTold], running: RunNow | None) -> pipeli
 
 
 def _nights(house: House) -> list[pipeline.Night]:
-    with house.indexes.queue() as queue:
+    with house.indexes.opened() as queue:
         return queue.nights()
 
 
@@ -204,7 +203,7 @@ def _last_night(visit: Visit, nights: Sequence[pipeline.Night]) -> LastNight | N
     for each in mine:
         for state, number in each.counts.items():
             counts[state] = counts.get(state, 0) + number
-    with visit.house.indexes.queue() as queue:
+    with visit.house.indexes.opened() as queue:
         public, private = divided(visit, queue, pipeline.Filter(states=("failed",), night=night))
         failures = queue.counts(public, "failure")
         untold = queue.count(private) if private else 0
@@ -218,8 +217,8 @@ def _last_night(visit: Visit, nights: Sequence[pipeline.Night]) -> LastNight | N
 
 def _throughput(house: House) -> Columns | None:
     until = int(time.time()) // 60 // _SPAN * _SPAN + _SPAN
-    with house.indexes.chronicle() as chronicle:
-        found = chronicle.throughput(until - _MINUTES, until, _SPAN)
+    with house.indexes.opened() as index:
+        found = index.throughput(until - _MINUTES, until, _SPAN)
     return columns(found, until - _MINUTES, _MINUTES, _SPAN)
 
 
@@ -230,8 +229,8 @@ def _disk(house: House) -> Disk:
 
 def verified(house: House) -> tuple[pipeline.Verified, str] | None:
     """The last verification that the log tells of, and when it was."""
-    with house.indexes.chronicle() as chronicle:
-        last = chronicle.last_of("verified")
+    with house.indexes.opened() as index:
+        last = index.last_of("verified")
     for entry in pipeline.entries_at(house.site, [last.n] if last else []):
         if isinstance(entry, pipeline.Verified):
             return entry, entry.handed.time if entry.handed else entry.time

@@ -59,7 +59,7 @@ def _job(visit: Visit) -> Response:
 def _counted(visit: Visit, job: str) -> Counted:
     """Of documents that the person may not open, without what stands in them, or why they failed."""
     mine = pipeline.Filter(jobs=(job,))
-    with visit.house.indexes.queue() as queue:
+    with visit.house.indexes.opened() as queue:
         hidden = job in hidden_jobs(visit, queue)
         states = queue.counts(mine, "state")
         labels = {} if hidden else queue.counts(mine, "label")

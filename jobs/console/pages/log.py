@@ -70,8 +70,8 @@ def _log(visit: Visit) -> Response:
 
 
 def _days(house: House) -> list[pipeline.Day]:
-    with house.indexes.chronicle() as chronicle:
-        return chronicle.days()
+    with house.indexes.opened() as index:
+        return index.days()
 
 
 def _day(visit: Visit) -> Response:
@@ -82,10 +82,10 @@ def _day(visit: Visit) -> Response:
 
 
 def _one_day(house: House, day: str, start: int | None) -> OneDay:
-    with house.indexes.chronicle() as chronicle:
-        found = chronicle.day(day)
+    with house.indexes.opened() as index:
+        found = index.day(day)
         first = max(found.first, start or 0)
-        happened = chronicle.happenings(first, found.last, _AT_ONCE + 1)
+        happened = index.happenings(first, found.last, _AT_ONCE + 1)
     entries = pipeline.entries_at(house.site, [each.n for each in happened[:_AT_ONCE]])
     return OneDay(found, tell(entries), happened[_AT_ONCE].n if len(happened) > _AT_ONCE else None)
 
@@ -96,7 +96,7 @@ def tell(entries: Iterable[pipeline.Record]) -> list[Told]:
         Told(
             n=entry.n,
             type=entry.type,
-            says=pipeline.sentence(entry),
+            says=entry.says(),
             time=entry.time,
             user=entry.user,
             host=entry.host,

@@ -31,8 +31,8 @@ def _models(visit: Visit) -> Response:
 
 
 def _uses(house: House, sha256: str | None = None) -> list[pipeline.ModelUse]:
-    with house.indexes.chronicle() as chronicle:
-        return chronicle.models(sha256)
+    with house.indexes.opened() as index:
+        return index.models(sha256)
 
 
 def _model(visit: Visit) -> Response:
@@ -54,8 +54,8 @@ def _model(visit: Visit) -> Response:
 
 
 def _runs(house: House, sha256: str) -> list[pipeline.RunTold]:
-    with house.indexes.chronicle() as chronicle:
-        return chronicle.runs_of(sha256, _RUNS)
+    with house.indexes.opened() as index:
+        return index.runs_of(sha256, _RUNS)
 
 
 def _recall(visit: Visit) -> Response:

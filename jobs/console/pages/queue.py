@@ -124,7 +124,7 @@ def _listed(visit: Visit, asked: Asked) -> Listed:
     after = house.seal.opened(use, given) if given else None
     if given and after is None:
         raise LookupError("There is no such place in this order; begin at its first page.")
-    with house.indexes.queue() as queue:
+    with house.indexes.opened() as queue:
         public, private = divided(visit, queue, asked.filter)
         page = queue.page(public, asked.sort, after, _LIMIT)
         following = page.next and house.seal.closed(use, page.next)
@@ -138,7 +138,7 @@ def _listed(visit: Visit, asked: Asked) -> Listed:
 
 
 def divided(
-    visit: Visit, queue: pipeline.Queue, asked: pipeline.Filter
+    visit: Visit, queue: pipeline.Index, asked: pipeline.Filter
 ) -> tuple[pipeline.Filter, pipeline.Filter | None]:
     """A filter, for the documents that the person may see, and for those that are kept back; None where none are.
     Where such a document stands in an order, and whether it is found by what stands in it, would tell that."""
@@ -150,7 +150,7 @@ def divided(
     return replace(asked, jobs=public), replace(asked, jobs=private)
 
 
-def _choices(queue: pipeline.Queue, asked: pipeline.Filter, public: pipeline.Filter) -> Choices:
+def _choices(queue: pipeline.Index, asked: pipeline.Filter, public: pipeline.Filter) -> Choices:
     """The values that occur, within the jobs and the night that are chosen; labels and failures of `public` alone."""
     within, words = (pipeline.Filter(jobs=each.jobs, night=asked.night) for each in (asked, public))
     return Choices(
@@ -166,7 +166,7 @@ def _most(counts: Mapping[str, int]) -> dict[str, int]:
     return {name: number for name, number in list(counts.items())[:_MOST_CHOICES] if name}
 
 
-def hidden_jobs(visit: Visit, queue: pipeline.Queue) -> frozenset[str]:
+def hidden_jobs(visit: Visit, queue: pipeline.Index) -> frozenset[str]:
     """The jobs whose documents the person may not open: that are private now, or of which a row ever was."""
     if visit.may(Right.DOCUMENTS):
         return frozenset()
@@ -175,7 +175,7 @@ def hidden_jobs(visit: Visit, queue: pipeline.Queue) -> frozenset[str]:
 
 def is_hidden(visit: Visit, job: str) -> bool:
     """Whether the person may not open the documents of a job."""
-    with visit.house.indexes.queue() as queue:
+    with visit.house.indexes.opened() as queue:
         return job in hidden_jobs(visit, queue)
 
 

@@ -50,17 +50,15 @@ def _runs(visit: Visit) -> Response:
 
 def runs_of(house: House, job: str | None, before: int | None = None, limit: int = _LIMIT) -> list[pipeline.RunTold]:
     """The last runs, of one job or of all."""
-    with house.indexes.chronicle() as chronicle:
-        return chronicle.runs(job, before, limit)
+    with house.indexes.opened() as index:
+        return index.runs(job, before, limit)
 
 
 def _run(visit: Visit) -> Response:
     house = visit.house
-    with house.indexes.chronicle() as chronicle:
-        run = chronicle.run(str(visit.path["run"]))
-        numbers = [
-            each.n for each in chronicle.happenings(run.first, run.last, _MOST_HAPPENINGS) if each.run == run.run
-        ]
+    with house.indexes.opened() as index:
+        run = index.run(str(visit.path["run"]))
+        numbers = [each.n for each in index.happenings(run.first, run.last, _MOST_HAPPENINGS) if each.run == run.run]
     running = house.present.running()
     settings = attempt(lambda: pipeline.settings_in_words(settings_of(house, run.job_digest) or {}))
     return render(
@@ -71,7 +69,7 @@ def _run(visit: Visit) -> Response:
         settings=settings,
         change=attempt(lambda: change_of(house, run)),
         night=attempt(lambda: _night(house, run)),
-        happened=attempt(lambda: [(each.n, each.time, pipeline.sentence(each)) for each in _entries(house, numbers)]),
+        happened=attempt(lambda: [(each.n, each.time, each.says()) for each in _entries(house, numbers)]),
         turn=turn(house),
     )
 
@@ -80,8 +78,8 @@ def settings_of(house: House, digest: str | None) -> Mapping[str, Any] | None:
     """The settings of a digest, as the log keeps them; None if there is no digest."""
     if digest is None:
         return None
-    with house.indexes.chronicle() as chronicle:
-        first = chronicle.settings_at(digest)
+    with house.indexes.opened() as index:
+        first = index.settings_at(digest)
     if first is None:
         raise LookupError(f"The log does not have the settings {digest[:12]}.")
     return pipeline.read_settings(house.site, first, digest)
@@ -91,8 +89,8 @@ def change_of(house: House, run: pipeline.RunTold) -> Change | None:
     """Return what changed since the run of the job before this one that had settings; None if this one has none."""
     if run.job_digest is None:
         return None
-    with house.indexes.chronicle() as chronicle:
-        earlier = next((each for each in chronicle.runs(run.job, run.first, 200) if each.job_digest), None)
+    with house.indexes.opened() as index:
+        earlier = next((each for each in index.runs(run.job, run.first, 200) if each.job_digest), None)
     if earlier is None:
         return Change(None, (), False, False)
     file = None not in (earlier.job_file_sha256, run.job_file_sha256)
@@ -109,7 +107,7 @@ def _entries(house: House, numbers: Sequence[int]) -> Iterable[pipeline.Record]:
 
 def _night(house: House, run: pipeline.RunTold) -> str | None:
     """The night that a run belongs to, by which the queue shows its rows."""
-    with house.indexes.queue() as queue:
+    with house.indexes.opened() as queue:
         return next((night.night for night in queue.nights(run.job) if run.run in night.runs), None)
 
 

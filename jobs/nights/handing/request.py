@@ -53,9 +53,9 @@ class Handed:
         return datetime.fromisoformat(self.request.at)
 
 
-def runs_of(site: pipeline.Site) -> pipeline.DropFolder:
+def runs_of(site: pipeline.Site) -> pipeline.Drop[Handed]:
     """The folder of the requests."""
-    return pipeline.DropFolder(site, "runs", _MOST_BYTES)
+    return pipeline.Drop(site, "runs", _MOST_BYTES, _parse_request)
 
 
 def make_folder(site: pipeline.Site) -> None:
@@ -80,9 +80,8 @@ def format_request(handed: Handed) -> bytes:
     return audit.canonical(said)
 
 
-def read_request(site: pipeline.Site, name: str) -> Handed:
-    """Read a request that this user or root left. OSError; ValueError for anything else, with the reason."""
-    left = runs_of(site).read(name)
+def _parse_request(name: str, left: pipeline.LeftFile) -> Handed:
+    """The request that this user or root left in the file of this name. ValueError for anything else."""
     if left.uid not in (os.geteuid(), 0):
         raise ValueError(f"it belongs to {left.owner}, who may not ask for runs")
     data = left.whole()

@@ -23,7 +23,6 @@ from jobs.nights.handing.request import (
     Handed,
     is_followed,
     make_folder,
-    read_request,
     runs_of,
 )
 from jobs.visible import one_line
@@ -87,27 +86,24 @@ class Requests:
 
     def _take_up(self, suffix: str) -> None:
         """Take up what lies in the folder: what was left since, or what a service before this one had taken."""
-        for name in runs_of(self.site).names(suffix):
-            try:
-                handed = read_request(self.site, name)
-            except FileNotFoundError:  # it was taken back
-                continue
-            except (OSError, ValueError) as error:
-                self._set_aside(name, error)
+        folder = runs_of(self.site)
+        for name, _, handed in folder.taken(folder.names(suffix)):
+            if isinstance(handed, pipeline.RefusedFile):
+                self._set_aside(name, handed.why)
                 continue
             with self._telling(), contextlib.suppress(FileNotFoundError):
-                runs_of(self.site).rename(name, f"{handed.id}{TAKEN}")
+                folder.rename(name, f"{handed.id}{TAKEN}")
                 self._open[handed.id] = handed
                 self.log.info("run asked for", job=handed.job, user=handed.request.user)
                 if report := run_of(self.site, handed):
                     self._end(handed, Answer(report=report))
 
-    def _set_aside(self, name: str, error: Exception) -> None:
+    def _set_aside(self, name: str, why: str) -> None:
         """Keep what is no request under another name, and say so once."""
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        self.log.warning("request for a run refused", file=one_line(name), reason=one_line(str(reason)))
+        self.log.warning("request for a run refused", file=one_line(name), reason=one_line(why))
         with self._telling():
-            runs_of(self.site).rename(name, runs_of(self.site).free_name(f"{Path(name).stem[:64]}.refused"))
+            folder = runs_of(self.site)
+            folder.rename(name, folder.free_name(f"{Path(name).stem[:64]}.refused"))
 
     def _is_read(self, handed: Handed, jobs: Mapping[str, LoadedJob], unfit: Mapping[str, ConfigError]) -> bool:
         """Whether the service has read the job's file as it is now; it looks at each file twice before it does."""

@@ -4,7 +4,7 @@ import re
 from pathlib import PurePosixPath
 
 from pipeline.parse.writer import clean, one_line
-from pipeline.paths.leavings import leaving, named_by_nobody
+from pipeline.paths.names import leaving, named_by_nobody
 
 _WORDS = 60  # characters of a name made of a title
 _NO_NAME = re.compile(r'[/\\:*?"<>|]+')

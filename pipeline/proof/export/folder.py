@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import audit
-from pipeline.paths.digest import file_sha256
+from pipeline.paths.names import file_sha256
 from pipeline.plan import Site
 from pipeline.proof.export.answers import Fate, add_answers
 from pipeline.proof.export.mirror import Mirror
@@ -37,7 +37,7 @@ from pipeline.proof.export.range import AFTER, BEFORE, INSIDE, range_of
 from pipeline.proof.export.summary import Summary
 from pipeline.records.entries import recorded_entries
 from pipeline.records.journal import Recorded, cut_record, open_journal
-from pipeline.records.software import label
+from pipeline.records.settings import label
 from pipeline.records.types import LogExported
 
 VERSION = 1

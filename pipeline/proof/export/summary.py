@@ -8,7 +8,7 @@ from typing import Any
 import audit
 from pipeline.pages.text import brief
 from pipeline.proof.words import members_in_words, value_in_words
-from pipeline.records.records import says, without_authority
+from pipeline.records.entries import meaning, without_authority
 from pipeline.text.visible import visible
 
 LISTED = 5_000
@@ -145,7 +145,7 @@ def _brief(entry: Entry) -> dict[str, Any]:
 
 def type_in_words(kind: str) -> str:
     """The meaning of records of a type, for people."""
-    return (says(kind) or "a type that this version does not know").replace("`", "")
+    return (meaning(kind) or "a type that this version does not know").replace("`", "")
 
 
 def _decision(entry: Entry) -> dict[str, Any]:

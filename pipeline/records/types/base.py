@@ -38,7 +38,8 @@ class Record:
     """
 
     TYPE: ClassVar[str] = ""
-    SAYS: ClassVar[str] = ""
+    MEANING: ClassVar[str] = ""
+    SENTENCE: ClassVar[str] = ""
     COMMAND: ClassVar[bool] = False
     HANDED: ClassVar[bool] = False
 
@@ -96,6 +97,14 @@ class Record:
         """The hidden members, if nothing opens them (any more): they are None here, but for the path."""
         return tuple(self.said.get("closed", ()))
 
+    def says(self) -> str:
+        """What happened, for people: one line that ends with a full stop."""
+        return " ".join(self.sentence().split())
+
+    def sentence(self) -> str:
+        """The sentence, whose values may hold line ends; without one of its own the meaning of the type."""
+        return self.SENTENCE.format(self) or capitalized(self.MEANING)
+
     def made_by(self, run: str, job: str) -> Self:
         """The record as one of this run, unless it says already whose it is."""
         return self if self.run else replace(self, run=run, job=job)
@@ -146,8 +155,10 @@ _RUN, _JOB, _SAID = (getattr(Record, name).__set__ for name in ("run", "job", "s
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
-def kind(name: str, says: str, *, command: bool = False, handed: bool = False) -> Callable[[type[R]], type[R]]:
-    """Declares a type of record, and what records of it say, in words.
+def kind(
+    name: str, meaning: str, sentence: str = "", *, command: bool = False, handed: bool = False
+) -> Callable[[type[R]], type[R]]:
+    """Declares a type of record, its meaning in words, and the sentence that a record of it says, as a format of it.
 
     `command`: made outside of runs. `handed`: made outside of runs, and it proves nothing, so it may be handed to the
     one who holds the log.
@@ -155,10 +166,23 @@ def kind(name: str, says: str, *, command: bool = False, handed: bool = False) -
 
     def declared(cls: type[R]) -> type[R]:
         made = dataclass(frozen=True, slots=True, kw_only=True)(cls)
-        made.TYPE, made.SAYS, made.COMMAND, made.HANDED = name, says, command or handed, handed
+        made.TYPE, made.MEANING, made.SENTENCE = name, meaning, sentence
+        made.COMMAND, made.HANDED = command or handed, handed
         return made
 
     return declared
+
+
+def capitalized(meaning: str) -> str:
+    """The meaning of a type as a sentence."""
+    plain = meaning.replace("`", "")
+    return f"{plain[:1].upper()}{plain[1:]}."
+
+
+def counted(number: int, noun: str) -> str:
+    """The number with its noun in the singular or plural."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def member(name: str) -> Any:

@@ -1,6 +1,6 @@
-"""Records of what commands did: reads, checks, exports, replays, and the service's beginning and end."""
+"""Records of what commands, the service and the console did: reads, checks, exports, replays, and who came."""
 
-from pipeline.records.types.base import Record, kind, member
+from pipeline.records.types.base import Record, counted, kind, member
 from pipeline.records.types.values import Asked, Asking, Count, DocumentName, Flag, Numbers, Sha256, Text, Verdicts
 
 
@@ -12,7 +12,7 @@ class ServiceStarted(Record):
     version: Text
 
 
-@kind("service.ended", "`cloister serve` ends", handed=True)
+@kind("service.ended", "`cloister serve` ends", "The service ended, by {0.why}.", handed=True)
 class ServiceEnded(Record):
     """The number of the service's process, and the signal or error that ended it."""
 
@@ -29,8 +29,17 @@ class ServiceReloaded(Record):
     pid: Count
     problem: Text | None
 
+    def sentence(self) -> str:
+        kept = f"; site.yaml stayed as it was: {self.problem}" if self.problem else ""
+        return f"The service read its files again{kept}."
 
-@kind("network.refused", "code of a command's process reached for a network, and was refused", handed=True)
+
+@kind(
+    "network.refused",
+    "code of a command's process reached for a network, and was refused",
+    "The command cloister {0.command} reached for a network and was refused: {0.call} to {0.address}.",
+    handed=True,
+)
 class NetworkRefused(Record):
     """The command, the call that was refused, where to, and the file and line that asked for it."""
 
@@ -51,6 +60,12 @@ class Verified(Record):
     added: Count
     absent: Count
 
+    def sentence(self) -> str:
+        wrong = self.integrity + self.altered + self.added
+        found = f"{counted(wrong, 'thing')} wrong" if wrong else "nothing wrong"
+        gone = f", {self.absent:,} taken away since" if self.absent else ""
+        return f"The log and what it proves were verified: {found} in {counted(self.size, 'entry')}{gone}."
+
 
 @kind("exported", "`cloister audit export` wrote the entries `first` to `end` - 1 to a folder", command=True)
 class LogExported(Record):
@@ -61,6 +76,9 @@ class LogExported(Record):
     first: Count
     end: Count
     export_sha256: Sha256
+
+    def sentence(self) -> str:
+        return f"Entries {self.first} to {self.end - 1} were exported."
 
 
 @kind("backed_up", "`cloister backup` copied the workspace; `right`: nothing is wrong with the copy", handed=True)
@@ -73,6 +91,10 @@ class BackedUp(Record):
     files: Count
     keys: Flag
     right: Flag
+
+    def sentence(self) -> str:
+        keys, bad = " with its keys" if self.keys else "", "" if self.right else "; the copy is not right"
+        return f"The workspace was backed up{keys}: {counted(self.files, 'file')}{bad}."
 
 
 @kind("restored", "`cloister restore` made this workspace of a backup, whose log ended here", handed=True)
@@ -88,6 +110,11 @@ class WorkspaceRestored(Record):
     keys: Flag
     wrong: Count
 
+    def sentence(self) -> str:
+        found = f"; {counted(self.wrong, 'thing')} wrong" if self.wrong else ""
+        of = f"the backup {self.backup}, of {counted(self.size, 'entry')}"
+        return f"The workspace was restored from {of}: {counted(self.files, 'file')}{found}."
+
 
 @kind("read.results", "rows were shown", handed=True)
 class ReadResults(Record):
@@ -97,6 +124,9 @@ class ReadResults(Record):
     failed: Flag
     limit: Count | None
 
+    def sentence(self) -> str:
+        return f"The rows of {self.of_job or 'all jobs'} were shown{', those that failed' if self.failed else ''}."
+
 
 @kind("read.story", "a document's story was shown", handed=True)
 class ReadStory(Record):
@@ -105,7 +135,9 @@ class ReadStory(Record):
     document: DocumentName | None
 
 
-@kind("read.proof", "an entry was given out with its proof", handed=True)
+@kind(
+    "read.proof", "an entry was given out with its proof", "Entry {0.entry} was given out with its proof.", handed=True
+)
 class ReadProof(Record):
     """The number of the entry that was given out."""
 
@@ -125,8 +157,17 @@ class ReadSearch(Record):
 
     query: Asking
 
+    def sentence(self) -> str:
+        asked = ", ".join(f"{name} {value}" for name, value in self.query.items())
+        return f"Documents were searched for: {asked or 'all'}."
 
-@kind("read.recall", "what a model touched was shown", handed=True)
+
+@kind(
+    "read.recall",
+    "what a model touched was shown",
+    "It was listed what the model {0.model_sha256:.12} touched.",
+    handed=True,
+)
 class ReadRecall(Record):
     """The model whose results were shown."""
 
@@ -143,6 +184,10 @@ class RowsReplayed(Record):
     counts: Verdicts
     different: Numbers
 
+    def sentence(self) -> str:
+        told = f"{len(self.different):,} came out differently" if self.different else "none came out differently"
+        return f"{counted(self.rows, 'row')} were computed again: {told}."
+
 
 @kind("notified", "the command of `notify` was called, for the cause `cause`", handed=True)
 class Notified(Record):
@@ -154,3 +199,81 @@ class Notified(Record):
     command: Text
     code: Count | None
     problem: Text | None
+
+    def sentence(self) -> str:
+        of, ended = f"{self.of_job}: " if self.of_job else "", f"; {self.problem}" if self.problem else ""
+        return f"{of}somebody was told, for the cause {self.cause}{ended}."
+
+
+@kind(
+    "console.invited",
+    "`cloister console invite`: somebody may use the console, in these roles",
+    "{0.person} was invited to the console as {0.roles}.",
+    command=True,
+)
+class ConsoleInvited(Record):
+    """The person's name, their roles, and until when the invite is good."""
+
+    person: Text
+    roles: Text
+    expires: Text
+
+
+@kind(
+    "console.revoked",
+    "`cloister console revoke`: somebody may use the console no longer",
+    "{0.person} may use the console no longer.",
+    command=True,
+)
+class ConsoleRevoked(Record):
+    """The person's name."""
+
+    person: Text
+
+
+@kind("console.signed_in", "somebody signed in to the console", "{0.person} signed in to the console.", handed=True)
+class SignedIn(Record):
+    """The person's name, and their roles."""
+
+    person: Text
+    roles: Text
+
+
+@kind(
+    "console.read",
+    "somebody opened a document in the console",
+    "{0.person} opened the document of entry {0.entry} in the console.",
+    handed=True,
+)
+class ReadThere(Record):
+    """The person's name, and the entry of the row that was opened with its document; once in a session of theirs."""
+
+    person: Text
+    entry: Count
+
+
+@kind(
+    "console.started",
+    "somebody started a command from the console",
+    "{0.person} started from the console: {0.command}.",
+    handed=True,
+)
+class StartedThere(Record):
+    """The person's name, the command as it would be typed, and its job, if it is one job's."""
+
+    person: Text
+    command: Text
+    of_job: Text | None = member("job")
+
+
+@kind("console.refused", "the console refused attempts of one kind", handed=True)
+class RefusedThere(Record):
+    """Holds what was refused, the person who was signed in ("" if nobody was), and how often it happened."""
+
+    what: Text
+    person: Text
+    times: Count
+
+    def sentence(self) -> str:
+        times = "" if self.times == 1 else f", {self.times:,} times"
+        return f"The console refused {self.what}{f' by {self.person}' if self.person else ''}{times}."

@@ -1,4 +1,5 @@
-"""Records of runs: how each began and ended, with which settings, and which inputs got no row."""
+"""Records of runs: by what jobs start, how each run began and ended, with which settings, and which inputs got no row;
+and what was found at a start: interrupted commits, foreign files, a clock that was set."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +7,8 @@ from typing import Any
 
 from pipeline.kernel.network import Silence
 from pipeline.plan import REQUIRED, RunRequest
-from pipeline.records.types.base import Record, kind
+from pipeline.records.types.base import Record, counted, kind, member
+from pipeline.records.types.values import Count, Flag, Text
 from pipeline.states import OF_RUNS
 
 
@@ -74,6 +76,14 @@ class RunStarted(Record):
     cluster: str | None = None
     versions: str | None = None
 
+    def sentence(self) -> str:
+        again = ", to take up again what failed" if self.retry else ""
+        again = ", to answer archived documents again" if self.rerun else again
+        asked = (
+            f", as {' and '.join(dict.fromkeys(each.user for each in self.requests))} asked" if self.requests else ""
+        )
+        return f"{self.job}: a run began with {counted(self.ready, 'file')} and the model {self.model}{again}{asked}."
+
 
 class _Counted:
     """A record with the number of paths in each state."""
@@ -86,7 +96,9 @@ class _Counted:
         return {state.value: getattr(self, state.value) for state in OF_RUNS}
 
 
-@kind("run.empty", "a run had nothing to do; once in a night while nothing changes")
+@kind(
+    "run.empty", "a run had nothing to do; once in a night while nothing changes", "{0.job}: a run had nothing to do."
+)
 class RunEmpty(_Counted, Record):
     """The settings and model of a run without work, and how many paths it saw in which state; `known`: of the ignored,
     those that were done before."""
@@ -142,6 +154,11 @@ class RunFinished(_Counted, Record):
         """How the run ended, in a word: "finished", "interrupted" or "window_closed"."""
         return "window_closed" if self.window_closed else "interrupted" if self.interrupted else "finished"
 
+    def sentence(self) -> str:
+        how = {"interrupted": "was interrupted", "window_closed": "ended with its window"}.get(self.how, "ended")
+        counts = ", ".join(f"{number:,} {state}" for state, number in self.counts.items() if number)
+        return f"{self.job}: the run {how} after {self.seconds:,.0f} seconds: {counts or 'no documents'}."
+
 
 @kind("run.refused", "a run did not begin: its model, or the machine, was refused")
 class RunRefused(Record):
@@ -150,8 +167,11 @@ class RunRefused(Record):
     model: str
     reason: str
 
+    def sentence(self) -> str:
+        return f"{self.job}: a run was refused: {self.reason.rstrip('.')}."
 
-@kind("run.stopped", "a full disk ended the run")
+
+@kind("run.stopped", "a full disk ended the run", "{0.job}: a full disk ended the run ({0.where}).")
 class RunStopped(Record):
     """The class of the reason, and the place where there was no room."""
 
@@ -168,6 +188,10 @@ class SettingsPiece(Record):
     pieces: int
     text: str
 
+    def sentence(self) -> str:
+        piece = f", piece {self.piece + 1} of {self.pieces}" if self.pieces > 1 else ""
+        return f"{self.job}: the settings {self.job_digest[:12]} were kept{piece}."
+
 
 @kind("inputs", "paths that got no row, when that or the reason is new")
 class Inputs(Record):
@@ -176,3 +200,111 @@ class Inputs(Record):
     state: str
     reason: str | None
     paths: tuple[str, ...] | None
+
+    def sentence(self) -> str:
+        files = counted(len(self.paths), "file") if self.paths is not None else "some files"
+        return f"{self.job}: {files} got no row: {self.state}."
+
+
+@kind("start.set", "from `since` on a job starts by this cron line, or after this job", command=True)
+class StartSet(Record):
+    """The job, and the cron line with its time zone or the job after which it starts. All three are None for a job that
+    has neither any more."""
+
+    of_job: Text = member("job")
+    since: Text
+    cron: Text | None
+    timezone: Text | None
+    after: Text | None
+
+    def sentence(self) -> str:
+        how = f"by {self.cron} ({self.timezone})" if self.cron else self.after and f"after {self.after}"
+        return f"{self.of_job}: the service starts it {how or 'neither by a schedule nor after a job'}."
+
+
+@kind("start.decided", "what became of the `count` starts of a job that were due from `due` to `last`", command=True)
+class StartDecided(Record):
+    """The outcome, in a word, its reason in a sentence, and the run where there was one (`of_run`). All starts
+    that were due at or before `last` are decided with it."""
+
+    of_job: Text = member("job")
+    due: Text
+    last: Text
+    count: Count
+    outcome: Text
+    reason: Text
+    of_run: Text | None
+
+    def sentence(self) -> str:
+        starts = "the start" if self.count == 1 else f"{self.count:,} starts"
+        return f"{self.of_job}: {starts} due at {self.due[:16]} UTC: {self.outcome}; {self.reason}."
+
+
+@kind(
+    "job.broken", "a job's file cannot be read; the service goes on with its last good version if `kept`", handed=True
+)
+class JobBroken(Record):
+    """The job, the first of its problems, and whether there is an earlier version to go on with."""
+
+    of_job: Text = member("job")
+    problem: Text
+    kept: Flag
+
+    def sentence(self) -> str:
+        on = "; its last good version goes on" if self.kept else ""
+        return f"{self.of_job}: the job's file is broken{on}: {self.problem}."
+
+
+@kind("job.mended", "a job's file can be read again", "{0.of_job}: the job's file is mended.", handed=True)
+class JobMended(Record):
+    """The job."""
+
+    of_job: Text = member("job")
+
+
+@kind("recovered.cut", "what an interrupted commit left behind the log was cut")
+class RecoveredCut(Record):
+    """How many bytes, entries and files there were behind the checkpoint."""
+
+    bytes: int
+    entries: int
+    files: int
+
+    def sentence(self) -> str:
+        return f"What an interrupted commit had left was cut: {counted(self.bytes, 'byte')}."
+
+
+@kind(
+    "recovered.undone",
+    "staged files that were never committed were removed",
+    "Files that were never committed were removed.",
+)
+class RecoveredUndone(Record):
+    """How many files were removed."""
+
+    files: int
+
+
+@kind(
+    "handover.refused",
+    "what lay in state/handover/ was no record that may be handed over",
+    "What lay in state/handover/ was no record: {0.reason}.",
+)
+class HandoverRefused(Record):
+    """The name and owner of the file, why it was refused, and the name under which it is kept (earlier
+    versions did not say it)."""
+
+    file: str
+    owner: str
+    reason: str
+    kept: str = ""
+
+
+@kind(
+    "clock.stepped", "the clock was set since the entry of `before`", "The clock was set by {0.seconds:+,.0f} seconds."
+)
+class ClockStepped(Record):
+    """The clock was set by so many seconds since the entry before, whose time this is."""
+
+    seconds: float
+    before: str

@@ -111,7 +111,7 @@ def test_requests_that_wait_together_have_one_run(bench: Bench) -> None:
     assert bench.turn().count("run finished") == 1
     assert [sorted(each) for each in requests_of(bench)] == [sorted(each.id for each in asked)]
     (began,) = [entry for entry in pipeline.read_entries(bench.site) if isinstance(entry, pipeline.RunStarted)]
-    assert pipeline.sentence(began) == f"sort: a run began with 1 file and the model tiny, as {began.user} asked."
+    assert began.says() == f"sort: a run began with 1 file and the model tiny, as {began.user} asked."
     assert left(bench) == []
     assert bench.turn() == []
 

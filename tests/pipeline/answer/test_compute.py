@@ -11,7 +11,7 @@ from pipeline import Bounds, DocumentError, Failure
 from pipeline.answer.compute import Embedding, answer_all
 from pipeline.document import Parsed, Span
 from pipeline.inbox.intake import Arrival
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Work
 from pipeline.tasks import Answer
 
 

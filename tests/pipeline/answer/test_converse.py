@@ -14,7 +14,7 @@ from pipeline.answer import converse as module
 from pipeline.answer.converse import Conversing, chunks_of
 from pipeline.document import Parsed, Span
 from pipeline.inbox.intake import Arrival
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Work
 from pipeline.tasks import Answer, Dialogue, Window
 from tests.pipeline.tasks.scribe import Scribe
 

@@ -61,7 +61,7 @@ def ran(plan: RunPlan, drop: Drop) -> RunPlan:
 
 def test_nothing_of_a_document_lies_in_the_clear(ran: RunPlan) -> None:
     root = ran.site.root
-    with pipeline.open_queue(ran.site) as queue:
+    with pipeline.open_index(ran.site) as queue:
         queue.refresh()
         assert queue.entries(Filter(text="lease"))
     for path in files(root, *(path.name for path in root.iterdir())):
@@ -70,7 +70,7 @@ def test_nothing_of_a_document_lies_in_the_clear(ran: RunPlan) -> None:
     assert len(kept) == 9
     assert all(path.read_bytes().startswith(MAGIC) for path in kept)
     assert [path.read_bytes()[:4] for path in ran.outbox.glob("*.parquet")] == [b"PARE"]
-    assert not (ran.site.state / "queue.sqlite").exists()
+    assert not (ran.site.state / "index.sqlite").exists()
 
 
 def test_everything_is_read_as_before(ran: RunPlan, drop: Drop) -> None:

@@ -14,8 +14,7 @@ from pipeline import Filter, RunPlan, Site
 from pipeline.atrest.errors import NoKeyError
 from pipeline.errors import BadPartError
 from pipeline.outbox.parts import key_name, open_part
-from pipeline.review.refused import ReviewRefusedError
-from pipeline.review.row import row_of
+from pipeline.review.seen import ReviewRefusedError, row_of
 from tests.pipeline.atrest.conftest import at_rest_of
 from tests.pipeline.atrest.test_at_rest import LEASE, OTHER, Drop, documents, go
 
@@ -58,7 +57,7 @@ def test_it_is_shown_by_no_reader(swapped: RunPlan) -> None:
 
 
 def test_lists_say_nothing_of_its_answers(swapped: RunPlan) -> None:
-    with pipeline.open_queue(swapped.site) as queue:
+    with pipeline.open_index(swapped.site) as queue:
         queue.refresh()
         items = queue.page(Filter()).items
     assert len(items) == 2

@@ -101,10 +101,10 @@ def test_a_workspace_has_one_folder_in_memory_by_whatever_path(encrypted: Site, 
 def test_when_encryption_ends_the_index_stays_in_memory(answered: RunPlan) -> None:
     """It has words of documents that are encrypted still."""
     off = replace(answered.site, at_rest=at_rest_of(answered.site.root, encrypts=False))
-    with pipeline.open_queue(off) as queue:
+    with pipeline.open_index(off) as queue:
         queue.refresh()
         assert queue.entries(Filter())
-    assert not (off.state / "queue.sqlite").exists()
+    assert not (off.state / "index.sqlite").exists()
 
 
 def test_a_folder_that_somebody_else_made_hinders_no_erasure(answered: RunPlan) -> None:
@@ -116,7 +116,7 @@ def test_a_folder_that_somebody_else_made_hinders_no_erasure(answered: RunPlan) 
     folder.chmod(0o777)
     with pytest.raises(PermissionError, match="not a folder of this user alone"):
         site.at_rest.cache(site.state)
-    with pipeline.open_queue(site) as queue:
+    with pipeline.open_index(site) as queue:
         queue.refresh()
         assert queue.entries(Filter())
     pipeline.erase(site, str(documents(site)["lease.txt"].document), "asked for", archive=True, rows=True)

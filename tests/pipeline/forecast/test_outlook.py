@@ -4,10 +4,8 @@ import math
 
 import pytest
 
-from pipeline.forecast.expected import Estimator, File
-from pipeline.forecast.outlook import Span, median_errors, outlook
-from pipeline.records.costs.jobs import Held
-from pipeline.records.costs.kinds import Costs, Kind, Ran, Sum, kind_of
+from pipeline.forecast import Estimator, File, Span, median_errors, outlook
+from pipeline.records.costs import Costs, Held, Kind, Ran, Sum, kind_of
 
 HOUR = 3600.0
 FILES = [File(f"{number}.txt", 1000) for number in range(10)]

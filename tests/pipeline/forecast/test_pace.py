@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.forecast.pace import HIGH, Pace, Took, high_rate
+from pipeline.forecast import HIGH, Pace, Took, high_rate
 
 TOOK = st.lists(st.tuples(st.integers(1, 100_000), st.floats(1e-6, 1e4)), min_size=1, max_size=50)
 

@@ -7,7 +7,7 @@ import pytest
 from pipeline.heads.builtin import BUILTIN, head_files, head_path
 from pipeline.heads.fields import FieldsHead
 from pipeline.heads.file import read_head
-from pipeline.paths.digest import file_sha256
+from pipeline.paths.names import file_sha256
 
 HEADS = sorted(BUILTIN.glob("*.head"))
 

@@ -16,8 +16,7 @@ from pipeline import (
     scan,
 )
 from pipeline.inbox import batches
-from pipeline.inbox.batches import Comparing
-from pipeline.inbox.sightings import Sightings
+from pipeline.inbox.batches import Comparing, Sightings
 from tests.pipeline.conftest import Witness
 
 Drop = Callable[[str, bytes | str], Path]

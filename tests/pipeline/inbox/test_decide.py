@@ -8,8 +8,7 @@ from pipeline import Candidate, Failure, RunPlan, State
 from pipeline.document import Member, Parsed
 from pipeline.inbox.decide import Decisions
 from pipeline.inbox.intake import Again, Arrival
-from pipeline.inbox.order import Ended, Left, Node, Outcome, Room, Source
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Ended, Left, Node, Outcome, Room, Source, Work
 from pipeline.records.history import History
 
 DOCUMENT, OTHER = "a" * 64, "b" * 64
@@ -61,7 +60,7 @@ def test_other_rules_answer_copies(plan: RunPlan, rule: str) -> None:
 
 
 def test_a_kept_input_that_was_processed_is_ignored(plan: RunPlan) -> None:
-    history = History(paths={("a.txt", DOCUMENT)})
+    history = History(paths={("a.txt", DOCUMENT): 0})
     kept = Decisions(ruled(plan, afterwards="keep"), history)
     known = kept.known(arrived("a.txt"), candidate("a.txt"))
     assert known is not None

@@ -13,7 +13,7 @@ from pipeline import (
     scan,
 )
 from pipeline.inbox import discover
-from pipeline.inbox.sightings import Sightings
+from pipeline.inbox.batches import Sightings
 from pipeline.text.visible import shown
 
 

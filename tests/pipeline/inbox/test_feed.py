@@ -11,11 +11,8 @@ import pipeline
 from pipeline import Candidate, RunPlan, State
 from pipeline.inbox.decide import Decisions
 from pipeline.inbox.feed import Feed, unpacks_ahead
-from pipeline.inbox.order import Ended
-from pipeline.inbox.parsers import open_parsers
-from pipeline.inbox.reader import Reader
-from pipeline.inbox.reading import ReadHere
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Ended, Work
+from pipeline.inbox.reader import Reader, ReadHere, open_parsers
 from pipeline.records.history import History
 
 Drop = Callable[[str, bytes | str], Path]

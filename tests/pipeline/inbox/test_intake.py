@@ -15,7 +15,7 @@ from pipeline.atrest.files import CLEAR
 from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.discover import Candidate
 from pipeline.inbox.intake import COPY, StillChangingError, staging_of, take
-from pipeline.paths.writers import Writers
+from pipeline.paths.beneath import Writers
 
 
 @pytest.fixture

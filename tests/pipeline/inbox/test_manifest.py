@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.inbox import manifest
-from pipeline.inbox.manifest import BadManifestError, parse_manifest
+from pipeline.inbox import batches
+from pipeline.inbox.batches import BadManifestError, parse_manifest
 
 A, B = "a" * 64, "b" * 64
 NAMES = [
@@ -83,8 +83,8 @@ def test_bad_lines_are_told(body: bytes, message: str) -> None:
 
 def test_too_many_lines_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadManifestError, match="found more, expected at most 64 MiB and 1,000,000 lines"):
-        parse_manifest(b"\n" * (manifest.MAX_LINES + 1))
-    monkeypatch.setattr(manifest, "MAX_BYTES", 100)
+        parse_manifest(b"\n" * (batches.MAX_LINES + 1))
+    monkeypatch.setattr(batches, "MAX_BYTES", 100)
     with pytest.raises(BadManifestError, match="found more"):
         parse_manifest(f"{A}  {'n' * 40}\n".encode())
 

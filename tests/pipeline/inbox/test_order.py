@@ -7,8 +7,7 @@ import pytest
 from pipeline import Failure, State
 from pipeline.document import Member, Parsed
 from pipeline.inbox.intake import Again, Arrival
-from pipeline.inbox.order import Ended, Left, Node, Outcome, Room, depth_of, ended_row, now
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Ended, Left, Node, Outcome, Room, Work, depth_of, ended_row, now
 
 ARRIVAL = Arrival("post.zip", "post.zip", 100, "a" * 64)
 

@@ -13,7 +13,7 @@ import audit
 import pipeline
 from pipeline import Retention, RunPlan
 from pipeline.keep.retention import Shelf, due
-from pipeline.records.records import from_json
+from pipeline.records.entries import from_json
 from tests.pipeline.conftest import Witness, make_plan, make_site
 from tests.pipeline.outbox.test_recover import fill, run_and_die, tree
 from tests.pipeline.records.samples import completed

@@ -11,13 +11,13 @@ import pytest
 
 from pipeline.errors import Failure
 from pipeline.inbox.intake import Arrival
-from pipeline.inbox.rows import failed_row
+from pipeline.inbox.order import failed_row
 from pipeline.outbox.commit import Committer, write_without
 from pipeline.outbox.placement import staged_name
 from pipeline.outbox.provenance import Maker
 from pipeline.outbox.recover import recovered_log
 from pipeline.outbox.schema import SALT, result_sha256
-from pipeline.paths.digest import file_sha256
+from pipeline.paths.names import file_sha256
 from pipeline.plan import RunPlan
 from pipeline.records.entries import read_entries, recorded_entries
 from pipeline.records.journal import Journal, open_journal

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pipeline import Input, scan
-from pipeline.paths.patterns import matcher, ranker
+from pipeline.paths.names import matcher, ranker
 
 
 def test_case_and_kinds() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.paths.writers import Writers, is_leased, lease, release, shared_with
+from pipeline.paths.beneath import Writers, is_leased, lease, release, shared_with
 
 MOUNT = "22 1 0:20 / {folder} rw - {kind} source rw\n"
 

@@ -17,8 +17,8 @@ from pipeline.outbox.schema import RUN_COLUMNS
 from pipeline.parse import find_tesseract
 from pipeline.plan import Ocr
 from pipeline.proof.judge import Judge, unreplayable
+from pipeline.records.entries import from_json
 from pipeline.records.journal import open_journal
-from pipeline.records.records import from_json
 from pipeline.records.types import DeletedByRule, Document
 from pipeline.tasks import classify
 from tests.faults.samples import SAMPLES

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.document import Parsed
 from pipeline.inbox.intake import Arrival
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Work
 from pipeline.learn.examples import Example
 from pipeline.learn.seen import Seen
 from pipeline.quality.overlap import overlaps, seen_by_task

@@ -11,9 +11,9 @@ import pytest
 
 import engine
 from pipeline import RunPlan
-from pipeline.records.costs.jobs import AllCosts, JobCosts
-from pipeline.records.costs.met import MetFiles
+from pipeline.records.costs import AllCosts, JobCosts, MetFiles
 from pipeline.records.entries import fold, read_entries
+from pipeline.records.plain import from_plain, to_plain
 from pipeline.records.types import Document, RunStarted, Worker
 from tests.pipeline.test_run import INVOICE, LEASE, entries, go
 
@@ -98,7 +98,7 @@ def test_costs_are_the_same_after_json(plan: RunPlan, drop: Drop) -> None:
     drop("b.txt", INVOICE)
     go(plan)
     costs = costs_of(plan)
-    assert JobCosts.from_plain(json.loads(json.dumps(costs.to_plain()))) == costs
+    assert from_plain(JobCosts, json.loads(json.dumps(to_plain(costs)))) == costs
 
 
 def test_the_paths_that_a_job_has_met_are_those_of_its_last_settings(plan: RunPlan, drop: Drop) -> None:

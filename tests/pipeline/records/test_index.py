@@ -11,7 +11,7 @@ import pytest
 import audit
 from pipeline import ModelRefusedError, revoke, run
 from pipeline.plan import RunPlan, Site
-from pipeline.records import index
+from pipeline.records import index as known
 from pipeline.records.current import identity
 from pipeline.records.entries import read_entries
 from pipeline.records.history import History, read_history
@@ -93,12 +93,12 @@ def log(site: Site) -> Iterator[audit.Log]:
 
 @pytest.fixture(autouse=True)
 def every_log_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index, "LONG", 0)
-    monkeypatch.setattr(index, "_AT_ONCE", 3)
+    monkeypatch.setattr(known, "LONG", 0)
+    monkeypatch.setattr(known, "_AT_ONCE", 3)
 
 
 def kept(site: Site, size: int, job_digest: str = DIGEST) -> History:
-    return index.job_history(site, size, JOB, job_digest)
+    return known.job_history(site, size, JOB, job_digest)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -118,7 +118,7 @@ def test_only_what_came_since_is_read(site: Site, log: audit.Log, monkeypatch: p
     log.commit(commit(random.Random(1), 1))
     kept(site, log.next_index)
     size, asked = log.next_index, []
-    monkeypatch.setattr(index, "read_entries", lambda site, start=0: asked.append(start) or read_entries(site, start))
+    monkeypatch.setattr(known, "read_entries", lambda site, start=0: asked.append(start) or read_entries(site, start))
     log.commit(commit(random.Random(2), 2))
     kept(site, log.next_index)
     kept(site, log.next_index)

@@ -13,10 +13,10 @@ import pytest
 import audit
 import pipeline
 from pipeline import RunPlan, Site
+from pipeline.records.entries import check_record, from_json
 from pipeline.records.handover import folder_of, hand_over, waiting
 from pipeline.records.journal import Journal, open_journal
 from pipeline.records.private import AsItIs
-from pipeline.records.records import check_record, from_json
 from tests.pipeline.conftest import Witness
 
 READ = {"type": "read.results", "run": "", "job": "sort", "failed": False, "limit": None}

@@ -16,8 +16,8 @@ import pipeline
 from pipeline import Failure, RunPlan
 from pipeline.plan import Retention
 from pipeline.records import requests
+from pipeline.records.entries import from_json
 from pipeline.records.handover import folder_of
-from pipeline.records.records import from_json
 from pipeline.records.types import KINDS, members_of
 from tests.models import write_bert_folder
 from tests.pipeline.conftest import Witness, make_plan
@@ -48,7 +48,9 @@ def inputs(plan: RunPlan) -> dict[str, tuple[str, str]]:
 def test_the_table_on_the_page_is_the_one_in_the_code() -> None:
     rows = re.findall(r"^\| `([a-z._]+)` \| (.*?) \| (.*?) \|$", TABLE, re.M)
     written = {kind: (members, says) for kind, members, says in rows if kind in KINDS or "." in kind}
-    expected = {name: (" ".join(f"`{each}`" for each in members_of(kind)), kind.SAYS) for name, kind in KINDS.items()}
+    expected = {
+        name: (" ".join(f"`{each}`" for each in members_of(kind)), kind.MEANING) for name, kind in KINDS.items()
+    }
     assert written == expected
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import audit
-from pipeline.records.records import Untold, from_json, says
+from pipeline.records.entries import Untold, from_json, meaning
 from pipeline.records.types import KINDS, Document, Erased, LogExported, ReadResults, Record, members_of
 from tests.pipeline.records.samples import sample
 
@@ -76,7 +76,7 @@ def test_what_is_not_known_or_was_forged_is_told_as_it_is() -> None:
     forged = from_json(said(Erased, run="") | ENTRY | {"handed": stamp})
     assert isinstance(forged, Untold)
     assert (forged.type, forged.forged) == ("handed.erased", True)
-    assert says(forged.type) == "it was handed over, so it proves nothing"
+    assert meaning(forged.type) == "it was handed over, so it proves nothing"
     taken = from_json(said(ReadResults, run="") | ENTRY | {"handed": stamp})
     assert taken.handed is not None
     assert (taken.handed.user, taken.handed.id) == ("w", "0" * 32)

@@ -9,10 +9,10 @@ import pytest
 
 import pipeline
 from pipeline import Filter, Rerun, RunPlan, results
+from pipeline.index.index import open_index
 from pipeline.records.current import RowKey, Versions
 from pipeline.records.entries import read_entries
 from pipeline.records.types import RunStarted
-from pipeline.review.queue.index import open_queue
 from tests.pipeline.conftest import Witness
 
 LEASE = "The landlord leases the flat to the tenant. The rent is due on the first.\n"
@@ -53,9 +53,9 @@ def seen(plan: RunPlan) -> dict[int, int | None]:
     told = {row["audit_index"]: row.get("newer_file") for row in results(plan.site)}
     for anew in (False, True):
         if anew:
-            for file in (plan.site.root / "state").glob("queue.sqlite*"):
+            for file in (plan.site.root / "state").glob("index.sqlite*"):
                 file.unlink()
-        with open_queue(plan.site) as queue:
+        with open_index(plan.site) as queue:
             queue.refresh()
             page = queue.page(Filter(), "path", None, 1_000)
             assert {item.entry: item.newer_file for item in page.items} == told
@@ -110,11 +110,11 @@ def test_the_rule_of_a_job_is_in_the_log(plan: RunPlan, drop: Drop) -> None:
         go(replace(plan, versions=versions))
     started = [entry for entry in read_entries(plan.site) if isinstance(entry, RunStarted)]
     assert [entry.versions for entry in started] == ["all", "newest"]
-    with open_queue(plan.site) as queue:
+    with open_index(plan.site) as queue:
         queue.refresh()
         assert [queue.count(Filter(versions=each)) for each in (None, "rule", "newest")] == [2, 1, 1]
     drop("b.txt", LEASE)
     go(plan)
-    with open_queue(plan.site) as queue:
+    with open_index(plan.site) as queue:
         queue.refresh()
         assert [queue.count(Filter(versions=each)) for each in (None, "rule", "newest")] == [3, 3, 2]

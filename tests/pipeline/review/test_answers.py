@@ -14,8 +14,7 @@ from pipeline.outbox.schema import table_schema
 from pipeline.plan import Site
 from pipeline.records.types import KINDS, Document
 from pipeline.review.answers import decided_row
-from pipeline.review.refused import ReviewRefusedError
-from pipeline.review.seen import Seen
+from pipeline.review.seen import ReviewRefusedError, Seen
 from pipeline.states import State
 from pipeline.tasks import (
     AskSettings,

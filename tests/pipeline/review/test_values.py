@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.review.refused import ReviewRefusedError
+from pipeline.review.seen import ReviewRefusedError
 from pipeline.review.values import EXAMPLES, Given, Place, settled
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.forecast.outlook import Outlook
+from pipeline.forecast import Outlook
 from pipeline.stages.ahead import Ahead
 
 KNOWN = Outlook(0, 0, 0, 0, 0, 0, 0, 0, None)

@@ -11,12 +11,11 @@ from pipeline.document import Parsed
 from pipeline.inbox.decide import Decisions
 from pipeline.inbox.feed import Feed
 from pipeline.inbox.intake import Arrival
-from pipeline.inbox.reader import Reader
-from pipeline.inbox.reading import Read, Scratch, Stop
+from pipeline.inbox.reader import Read, Reader, Scratch, Stop
 from pipeline.parse import Far, Options, nowhere
 from pipeline.records.history import History
-from pipeline.stages import inside as module
-from pipeline.stages.inside import EVERY_SECONDS, Inside
+from pipeline.stages import answer as module
+from pipeline.stages.answer import EVERY_SECONDS, Inside
 from tests.pipeline.conftest import Witness
 from tests.pipeline.test_run import LEASE, Drop
 

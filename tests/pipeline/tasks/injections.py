@@ -16,7 +16,7 @@ import engine
 from pipeline.answer.converse import Conversing
 from pipeline.document import Parsed
 from pipeline.inbox.intake import Arrival
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Work
 from pipeline.tasks import (
     ClassifySettings,
     ExtractSettings,

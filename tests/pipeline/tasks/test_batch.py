@@ -11,7 +11,7 @@ import engine
 from pipeline.answer.converse import Conversing
 from pipeline.document import Parsed, Section
 from pipeline.inbox.intake import Arrival
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Work
 from pipeline.openai.form import ITEMS, LENGTH
 from pipeline.openai.line import REQUEST
 from pipeline.tasks import BatchSettings, Writing

@@ -10,7 +10,7 @@ from pipeline.document import Parsed
 from pipeline.heads.file import HeadFile
 from pipeline.heads.prior import Prior
 from pipeline.inbox.intake import Arrival
-from pipeline.inbox.rows import Row, Work
+from pipeline.inbox.order import Row, Work
 from pipeline.tasks import ClassifySettings, Label, TaskRefusedError, Writing
 from tests.pipeline.tasks.scribe import Scribe
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pipeline.answer.compute import answer_all
 from pipeline.document import Parsed, Section
 from pipeline.inbox.intake import Arrival
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Work
 from pipeline.tasks import (
     ClassifySettings,
     ExtractSettings,

@@ -12,7 +12,7 @@ import engine
 from pipeline.answer.converse import Conversing
 from pipeline.document import Parsed
 from pipeline.inbox.intake import Arrival
-from pipeline.inbox.rows import Work
+from pipeline.inbox.order import Work
 from pipeline.outbox.markdown import format_markdown
 from pipeline.outbox.schema import as_read_back
 from pipeline.tasks import (

@@ -1,1 +1,0 @@
-"""What documents will take, by what others took."""

@@ -1,1 +1,0 @@
-"""What documents took, folded from the log for forecasts."""
