@@ -55,8 +55,7 @@ if TYPE_CHECKING:
     from pipeline.errors import BadPartError, DocumentError, Failure, MachineRefusedError, ModelRefusedError
     from pipeline.forecast.expected import Expected, File
     from pipeline.forecast.outlook import Outlook, Span, median_errors, outlook
-    from pipeline.heads.builtin import head_path
-    from pipeline.heads.file import read_head
+    from pipeline.heads import head_path, read_head
     from pipeline.inbox.discover import Candidate, Scan, scan
     from pipeline.inbox.find import check_inbox
     from pipeline.inbox.parsers import Protection, check_isolation, protections_here
@@ -65,7 +64,6 @@ if TYPE_CHECKING:
     from pipeline.keep.erasure import Erased, ErasureRefusedError, erase
     from pipeline.keep.holds import Hold, hold, holds, release
     from pipeline.kernel.network import WATCHED, Silence, refuse_network, watch_network
-    from pipeline.learn.examples import ExamplesRefusedError
     from pipeline.learn.learning import LearnReport, learn_head
     from pipeline.outbox.results import results
     from pipeline.outbox.running import Running, running
@@ -105,11 +103,7 @@ if TYPE_CHECKING:
     from pipeline.proof.story import Story, story
     from pipeline.proof.verify import Verification, verify
     from pipeline.proof.words import members_in_words
-    from pipeline.quality.bootstrap import Figure
-    from pipeline.quality.classes import LabelScore
     from pipeline.quality.costs import Prices
-    from pipeline.quality.fields import FieldScore
-    from pipeline.quality.floors import MEASURES, WORDS
     from pipeline.quality.gate import check_quality
     from pipeline.quality.page import write_page
     from pipeline.quality.qualify import Asked, Measured, Qualification, qualify
@@ -197,6 +191,8 @@ if TYPE_CHECKING:
     from pipeline.stages.waiting import known_costs, machines_of, model_of, waiting
     from pipeline.states import OF_RUNS, State
     from pipeline.tasks import (
+        FIGURES,
+        MEASURES,
         NOT_BLANK,
         TASKS,
         AskSettings,
@@ -213,6 +209,8 @@ if TYPE_CHECKING:
         Writing,
         keys_of,
     )
+    from pipeline.tasks.examples import ExamplesRefusedError
+    from pipeline.tasks.judging import FieldScore, Figure, LabelScore
     from pipeline.version import FORMAT, VERSION_FILE, WorkspaceRefusedError, check_version, write_version
     from pipeline.view.drawer import Drawer
     from pipeline.view.places import Place
@@ -243,12 +241,12 @@ _LATER = {
     "pipeline.chronicle.sentences": "sentence",
     "pipeline.chronicle.settings": "Difference differences read_settings settings_in_words",
     "pipeline.chronicle.tally": "Tally tally",
-    "pipeline.chronicle.told": "Day Happening ModelUse Throughput RunTold",
+    "pipeline.chronicle.told": "Day Happening ModelUse RunTold Throughput",
     "pipeline.cluster.authority": "issue_credential make_credentials",
     "pipeline.cluster.look": "look_at_workers",
     "pipeline.cluster.peers": "HEAD_ROLE WORKER_ROLE read_credential",
     "pipeline.cluster.serving": "run_scheduler run_worker",
-    "pipeline.control.admit": "Admitted Note NotStatedError Revoked admit revoke",
+    "pipeline.control.admit": "Admitted NotStatedError Note Revoked admit revoke",
     "pipeline.control.check": "Checked verify_models",
     "pipeline.control.compare": "Comparison Said compare",
     "pipeline.control.files": "find_file list_heads",
@@ -257,8 +255,7 @@ _LATER = {
     "pipeline.errors": "BadPartError DocumentError Failure MachineRefusedError ModelRefusedError",
     "pipeline.forecast.expected": "Expected File",
     "pipeline.forecast.outlook": "Outlook Span median_errors outlook",
-    "pipeline.heads.builtin": "head_path",
-    "pipeline.heads.file": "read_head",
+    "pipeline.heads": "head_path read_head",
     "pipeline.inbox.discover": "Candidate Scan scan",
     "pipeline.inbox.find": "check_inbox",
     "pipeline.inbox.parsers": "Protection check_isolation protections_here",
@@ -267,7 +264,6 @@ _LATER = {
     "pipeline.keep.erasure": "Erased ErasureRefusedError erase",
     "pipeline.keep.holds": "Hold hold holds release",
     "pipeline.kernel.network": "WATCHED Silence refuse_network watch_network",
-    "pipeline.learn.examples": "ExamplesRefusedError",
     "pipeline.learn.learning": "LearnReport learn_head",
     "pipeline.outbox.results": "results",
     "pipeline.outbox.running": "Running running",
@@ -279,8 +275,10 @@ _LATER = {
     "pipeline.pages.axes": "Tick axis",
     "pipeline.pages.template": "render_page",
     "pipeline.parse": "Limits find_tesseract",
+    "pipeline.parse.view.seen": "Mark",
+    "pipeline.paths.writers": "HELD_OPEN shared_with",
     "pipeline.plan": (
-        "Bounds CLUSTER_THREADS Cluster HeadRef Input ModelRef Ocr Quality Rerun Retention RunPlan RunRequest Site"
+        "CLUSTER_THREADS Bounds Cluster HeadRef Input ModelRef Ocr Quality Rerun Retention RunPlan RunRequest Site"
     ),
     "pipeline.proof.choose": "Choice",
     "pipeline.proof.export.folder": "Exported export",
@@ -288,15 +286,12 @@ _LATER = {
     "pipeline.proof.now": "NOT_VERIFIED LastVerified StatusNow",
     "pipeline.proof.replay": "Replay replay",
     "pipeline.proof.search": "Query Recall jobs_and_runs recall search",
+    "pipeline.proof.serving": "Known Rule ServiceNow",
     "pipeline.proof.status": "JobStatus status",
     "pipeline.proof.story": "Story story",
     "pipeline.proof.verify": "Verification verify",
     "pipeline.proof.words": "members_in_words",
-    "pipeline.quality.bootstrap": "Figure",
-    "pipeline.quality.classes": "LabelScore",
     "pipeline.quality.costs": "Prices",
-    "pipeline.quality.fields": "FieldScore",
-    "pipeline.quality.floors": "MEASURES WORDS",
     "pipeline.quality.gate": "check_quality",
     "pipeline.quality.page": "write_page",
     "pipeline.quality.qualify": "Asked Measured Qualification qualify",
@@ -311,7 +306,6 @@ _LATER = {
     "pipeline.records.records": "says",
     "pipeline.records.register": "Register model_news",
     "pipeline.records.software": "label",
-    "pipeline.proof.serving": "Known Rule ServiceNow",
     "pipeline.records.types": (
         "KINDS ConsoleInvited ConsoleRevoked Document Isolation JobBroken JobMended ModelAndHead NetworkRefused "
         "Notified ReadCheckpoint ReadProof ReadRecall ReadResults ReadStory ReadThere Record RefusedThere Reviewed "
@@ -321,30 +315,28 @@ _LATER = {
     "pipeline.report": "COMPUTING READING Observer Rerunning RunReport joined",
     "pipeline.rerun.choose": "RERUNNABLE Rechosen",
     "pipeline.rerun.find": "foresee_rerun",
-    "pipeline.review.queue.index": "Queue open_queue",
-    "pipeline.review.queue.rows": "items_in_order rows_in_order",
-    "pipeline.review.queue.shown": "SORTS Filter Item Night Page",
-    "pipeline.review.row": "entry_of row_of",
-    "pipeline.review.sampling": "Standing draw new_seed samples standing",
-    "pipeline.review.sheets": (
-        "REVIEWABLE SHEETS BadSheetError Filled format_csv format_jsonl parse_sheet seen_digits"
-    ),
     "pipeline.review.deciding": (
         "RefusedReview Review ReviewOutcome decide reviews_refused reviews_waiting take_up_reviews"
     ),
     "pipeline.review.examples": "REVIEW review_examples",
+    "pipeline.review.queue.index": "Queue open_queue",
+    "pipeline.review.queue.rows": "items_in_order rows_in_order",
+    "pipeline.review.queue.shown": "SORTS Filter Item Night Page",
     "pipeline.review.refused": "ReviewRefusedError",
+    "pipeline.review.row": "entry_of row_of",
+    "pipeline.review.sampling": "Standing draw new_seed samples standing",
     "pipeline.review.seen": "job_of",
+    "pipeline.review.sheets": "REVIEWABLE SHEETS BadSheetError Filled format_csv format_jsonl parse_sheet seen_digits",
     "pipeline.run": "run",
     "pipeline.stages.room": "Memory memory_of",
     "pipeline.stages.waiting": "known_costs machines_of model_of waiting",
     "pipeline.states": "OF_RUNS State",
     "pipeline.tasks": (
-        "NOT_BLANK TASKS AskSettings BatchSettings ClassifySettings ExtractSettings Field Key Label Line "
-        "SettingsError SummarizeSettings Task Writing keys_of"
+        "FIGURES MEASURES NOT_BLANK TASKS AskSettings BatchSettings ClassifySettings ExtractSettings Field Key Label "
+        "Line SettingsError SummarizeSettings Task Writing keys_of"
     ),
-    "pipeline.parse.view.seen": "Mark",
-    "pipeline.paths.writers": "HELD_OPEN shared_with",
+    "pipeline.tasks.examples": "ExamplesRefusedError",
+    "pipeline.tasks.judging": "FieldScore Figure LabelScore",
     "pipeline.version": "FORMAT VERSION_FILE WorkspaceRefusedError check_version write_version",
     "pipeline.view.drawer": "Drawer",
     "pipeline.view.places": "Place",

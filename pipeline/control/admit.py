@@ -11,7 +11,7 @@ from pipeline.answer.models import check_machine, inspect_model
 from pipeline.control.files import HEAD, Contents, find_file
 from pipeline.control.golden import BUILT_IN, Answered, Golden, Progress, ask, check_count, keep_golden
 from pipeline.errors import ModelRefusedError
-from pipeline.heads.file import read_head
+from pipeline.heads import read_head
 from pipeline.outbox.recover import recovered_log
 from pipeline.plan import Site
 from pipeline.records.admissions import read_admissions

@@ -16,11 +16,11 @@ from pipeline.control.texts import read_given
 from pipeline.errors import ModelRefusedError
 from pipeline.inbox.order import Ended, ended_row
 from pipeline.inbox.rows import Row, Work
-from pipeline.learn.examples import Given
 from pipeline.learn.reading import open_reader, work_of
 from pipeline.paths.digest import file_sha256
 from pipeline.plan import HeadRef, RunPlan
 from pipeline.tasks import Line
+from pipeline.tasks.examples import Given
 
 Progress = Callable[[int, int, str], None]
 _NO_ANSWER = frozenset({"score", "scores", "evidence"})

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import ModelRefusedError
-from pipeline.heads.builtin import BUILTIN, head_files, head_path
-from pipeline.heads.file import read_head
+from pipeline.heads import BUILTIN, head_files, head_path, read_head
 from pipeline.paths.digest import file_sha256
 from pipeline.plan import Site
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from pipeline.learn.examples import SOURCES, ExamplesRefusedError, Given, Mistake, decoded, files_of, of_file, refused
+from pipeline.tasks.examples import SOURCES, ExamplesRefusedError, Given, Mistake, decoded, files_of, of_file, refused
 
 TABLES: Final = (".csv", ".jsonl", ".ndjson")
 _FORM: Final = "a column `text` or `document`, and not both"

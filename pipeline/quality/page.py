@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from pipeline.pages.template import render_page
 from pipeline.quality import plots
-from pipeline.quality.bootstrap import DRAWS
-from pipeline.quality.classes import Confusion
-from pipeline.quality.floors import MEASURES, WORDS
 from pipeline.quality.qualify import Qualification
+from pipeline.tasks import TASKS
+from pipeline.tasks.judging import DRAWS, Confusion
 
 _MOST_CELLS: Final = 24
 """Labels up to which the whole confusion fits on a page; of more, the commonest mistakes are listed."""
@@ -36,13 +35,13 @@ def page(found: Qualification, made: str) -> str:
 
 def _shown(found: Qualification) -> dict[str, Any]:
     """Return the variables of the template beside the qualification itself: drawings, lists and words."""
-    own, compared = found.measured[0].judgement, found.compared
+    own, compared, task = found.measured[0].judgement, found.compared, TASKS[found.task]
     floor = found.floor.get(compared)
     several = len(found.measured) > 1
-    wanted = [name for name in MEASURES[found.task] if name != compared]
+    wanted = [name for name in task.measures if name != compared]
     bars = [plots.intervals(found.measured, name, found.floor.get(name)) for name in (compared, *wanted)]
     return {
-        "words": WORDS,
+        "words": task.figures,
         "draws": DRAWS,
         "bars": [one for one in bars if one],
         "scatters": [plots.scatter(found.measured, compared, floor, by) for by in ("speed", "size")] if several else [],

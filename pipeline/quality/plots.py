@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline.pages.axes import Axis, axis
-from pipeline.quality.bootstrap import Figure
-from pipeline.quality.calibration import Calibration
 from pipeline.quality.qualify import Measured
+from pipeline.tasks.judging import Calibration, Figure
 
 WIDTH: Final = 360.0
 HEIGHT: Final = 230.0

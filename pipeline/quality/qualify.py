@@ -9,21 +9,26 @@ from typing import Final
 import audit
 import engine
 from pipeline.answer.models import check_machine
-from pipeline.learn.examples import ExamplesRefusedError, Mistake
 from pipeline.learn.seen import Seen
 from pipeline.plan import RunPlan
-from pipeline.quality.answers import Answered, answer
-from pipeline.quality.bootstrap import Figure
 from pipeline.quality.costs import Costs, Prices, costs
-from pipeline.quality.floors import MEASURES, metrics_of, missed
-from pipeline.quality.judge import Judgement, judge_of
-from pipeline.quality.overlap import overlaps, seen_by_task
-from pipeline.quality.reading import Documents, Progress, read_documents
-from pipeline.quality.truths import eval_digest, read_truths
+from pipeline.quality.documents import (
+    Answered,
+    Documents,
+    Progress,
+    answer,
+    eval_digest,
+    overlaps,
+    read_documents,
+    read_truths,
+)
+from pipeline.quality.gate import metrics_of, missed
 from pipeline.quality.variants import Variant, variants
 from pipeline.records.types import Qualified
 from pipeline.states import OF_RUNS
-from pipeline.tasks import ExtractSettings, name_of
+from pipeline.tasks import name_of
+from pipeline.tasks.examples import ExamplesRefusedError
+from pipeline.tasks.judging import Figure, Judgement
 
 _HOUR: Final = 3600
 
@@ -117,8 +122,9 @@ def qualify(plan: RunPlan, asked: Asked, progress: Progress) -> Qualification:
     compared = variants(plan, asked.models, asked.heads)
     truths = read_truths(asked.source, plan.task)
     documents = read_documents(plan, truths, progress)
-    notes = [*_refuse_overlaps(plan, documents, compared), *_notes(plan, documents)]
-    judge, name = judge_of(plan.task, documents), name_of(plan.task)
+    notes = [*_refuse_overlaps(plan, documents, compared), *plan.task.unmeasured(documents.truths)]
+    texts = [work.parsed.text for work in documents.works]
+    judge, name = plan.task.judge(documents.truths, texts), name_of(plan.task)
     floor = dict(asked.floor or {})
     measured = list[Measured]()
     for variant in compared:
@@ -134,21 +140,21 @@ def qualify(plan: RunPlan, asked: Asked, progress: Progress) -> Qualification:
         documents=len(documents.works),
         again=documents.again,
         files=documents.files,
-        compared=MEASURES[name][0],
+        compared=plan.task.measures[0],
         floor=floor,
         prices=asked.prices,
         numerics=engine.NUMERICS,
         threads=engine.threads(),
         isa=engine.isa(),
         notes=tuple(notes),
-        measured=tuple(with_frontier(measured, MEASURES[name][0])),
+        measured=tuple(with_frontier(measured, plan.task.measures[0])),
     )
 
 
 def _refuse_overlaps(plan: RunPlan, documents: Documents, compared: Sequence[Variant]) -> list[str]:
     """Refuse documents that something was learned from, with ExamplesRefusedError; returns notes on heads of which that
     cannot be told."""
-    known = {"the examples of labels in the job": seen_by_task(plan.task)}
+    known = {"the examples of labels in the job": Seen.of(texts) if (texts := plan.task.own_examples()) else None}
     notes = list[str]()
     for variant in compared:
         if (head := variant.head_file) and variant.plan.model.head:
@@ -163,18 +169,6 @@ def _refuse_overlaps(plan: RunPlan, documents: Documents, compared: Sequence[Var
     if mistakes:
         raise ExamplesRefusedError(mistakes)
     return notes
-
-
-def _notes(plan: RunPlan, documents: Documents) -> list[str]:
-    """Return a note for each field that no document of the evaluation has. Raises ExamplesRefusedError where none has
-    any of them."""
-    if isinstance(plan.task, ExtractSettings):
-        there = {name for truth in documents.truths for name in truth.fields}
-        unmeasured = [field.name for field in plan.task.fields if field.name not in there]
-        if len(unmeasured) == len(plan.task.fields):
-            raise ExamplesRefusedError([Mistake("the examples", "no value of any field of the job")])
-        return [f"the field {name} is not measured: no example says it" for name in unmeasured]
-    return []
 
 
 def _measured(

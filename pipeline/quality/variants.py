@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 from pipeline.answer.heads import load_head, with_head
 from pipeline.answer.models import check_model, examine_model, writing_of
-from pipeline.heads.builtin import head_path
-from pipeline.heads.file import HeadFile
+from pipeline.heads import HeadFile, head_path
 from pipeline.plan import HeadRef, ModelRef, RunPlan
 from pipeline.records.settings import job_digest
 

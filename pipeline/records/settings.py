@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import audit
-from pipeline.heads.builtin import head_path
+from pipeline.heads import head_path
 from pipeline.parse import Limits
 from pipeline.plan import Bounds, HeadRef, Input, ModelRef, Ocr, RunPlan, Site
 from pipeline.records.types import Record, SettingsPiece

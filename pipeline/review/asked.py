@@ -8,7 +8,7 @@ from pipeline.review.refused import ReviewRefusedError
 from pipeline.review.seen import Seen
 from pipeline.review.values import Settled, parse_given, settled
 from pipeline.tasks import AskSettings
-from pipeline.tasks.writing.schemas import KIND, nodes, steps_of
+from pipeline.tasks.ask.schemas import KIND, nodes, steps_of
 
 Row = dict[str, Any]
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}

@@ -20,10 +20,11 @@ from pipeline.openai import body
 from pipeline.openai.form import constraint_of, is_whole
 from pipeline.openai.refused import RefusedError, refuse
 from pipeline.openai.request import Chat, custom_id_of, read_request
-from pipeline.tasks.base import TEXT, Answer, Dialogue, Line, Slot, Task, Window, Writer, Writing
+from pipeline.tasks.asking import told_repeated
+from pipeline.tasks.base import Answer, Dialogue, Line, Slot, Task, Window
+from pipeline.tasks.kinds import TEXT, Writer, Writing
 from pipeline.tasks.settings import Key, SettingsError, Text
-from pipeline.tasks.writing.answers import told_repeated
-from pipeline.tasks.writing.windows import LONGEST
+from pipeline.tasks.windows import LONGEST
 
 REPEATS: Final = 16  # of a passage in a row: no chat that was asked for comes to as many words
 _SCHEMAS: Final = 64  # that are known to be in order

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.heads.file import HeadFile, read_head, write_head
+from pipeline.heads import HeadFile, read_head, write_head
 from pipeline.paths.digest import file_sha256
 from tests.jobs.conftest import Cloister, Place, entries
 from tests.pipeline.learn.made import letter

@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.document import Parsed, Span
-from pipeline.heads.candidates import Candidate, Page, names, size
+from pipeline.tasks.extract.candidates import Candidate, Page, names, size
 from pipeline.text.sentences import split_sentences
 
 TEXT = """\

@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from pipeline.heads.fields import Least
-from pipeline.heads.file import HeadFile, read_head, write_head
-from pipeline.heads.findings import (
+from pipeline.heads import HeadFile, read_head, write_head
+from pipeline.tasks.extract.head import Least
+from pipeline.tasks.extract.promises import (
     FLOOR,
     Finding,
     Scored,
@@ -20,7 +20,7 @@ from pipeline.heads.findings import (
     sureness,
     values_of,
 )
-from pipeline.heads.risk import NoPromiseError
+from pipeline.tasks.risk import NoPromiseError
 from tests.pipeline.learn.made import learned
 
 BOTH = Finding(0, (Scored(0.9, True), Scored(0.6, False), Scored(0.2, True)), True)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.heads.file import HeadFile
-from pipeline.heads.prior import Prior
+from pipeline.heads import HeadFile
+from pipeline.tasks.classify.head import Prior
 
 LIKED = Prior(("a", "b"), np.array([0.8, 0.2], np.float32), 2.0)
 

@@ -8,8 +8,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from pipeline.heads.file import HeadFile
-from pipeline.heads.risk import DOUBT, NoPromiseError, Unseen, allowed, needed, promise, scores_tried
+from pipeline.heads import HeadFile
+from pipeline.tasks.risk import DOUBT, NoPromiseError, Unseen, allowed, needed, promise, scores_tried
 
 
 def allowed_by_definition(count: int, risk: str, doubt: str) -> int:

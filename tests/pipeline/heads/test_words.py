@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from pipeline.heads.words import ln, vocabulary_of
+from pipeline.tasks.classify.head import ln, vocabulary_of
 
 TEXTS = ["The tenant pays the rent.", "The landlord has the flat", "rent, RENT and rent", ""]
 

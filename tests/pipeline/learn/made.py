@@ -7,9 +7,9 @@ import random
 import numpy as np
 
 from pipeline.document import Parsed, Span
-from pipeline.heads.fields import FieldsHead, Sought
-from pipeline.learn.extracting import Answer, Learned, Taught, learn
-from pipeline.learn.fields import head_of
+from pipeline.tasks.extract.fit import Answer, Learned, Taught, learn
+from pipeline.tasks.extract.head import FieldsHead, Sought
+from pipeline.tasks.extract.learn import head_of
 from pipeline.text.sentences import split_sentences
 
 FIELDS = (Sought("person", "text"), Sought("due", "date"))

@@ -7,8 +7,8 @@ import random
 import numpy as np
 
 from pipeline.document import Parsed
-from pipeline.heads.sentences import SentencesHead
-from pipeline.learn.summarizing import Learned, Taught, learn
+from pipeline.tasks.summarize.head import SentencesHead
+from pipeline.tasks.summarize.learn import Fitted, Taught, fit_sentences
 from pipeline.text.sentences import split_sentences
 
 _OTHER = ["The weather was fine on that day.", "Many people came to the hall.", "There was tea for everybody there."]
@@ -36,9 +36,9 @@ def taught(number: int) -> Taught:
     return Taught(Parsed(text, "text/plain", "test"), sentences, vectors, [summary])
 
 
-def learned(count: int = 40) -> Learned:
+def learned(count: int = 40) -> Fitted:
     """What is learned from so many reports."""
-    return learn([taught(number) for number in range(count)])
+    return fit_sentences([taught(number) for number in range(count)])
 
 
 def head() -> SentencesHead:

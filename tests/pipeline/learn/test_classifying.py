@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import engine
-from pipeline.learn.classifying import FOLDS, Examples, folds_of, learn, temperature_of
+from pipeline.tasks.classify.fit import FOLDS, Examples, folds_of, learn, temperature_of
 
 LABELS = ("one", "two", "three")
 

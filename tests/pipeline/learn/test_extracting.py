@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.heads.fields import THRESHOLD, FieldsHead, Least
-from pipeline.heads.file import HeadFile, read_head, write_head
-from pipeline.learn.agreement import f1, rouge_l, words_of
-from pipeline.learn.extracting import Answer, learn
-from pipeline.learn.fields import measured
-from pipeline.learn.unseen import INVENTED, Unseen, thresholds_of
+from pipeline.heads import HeadFile, read_head, write_head
 from pipeline.tasks import ExtractSettings
+from pipeline.tasks.examples import f1, tokens_of
+from pipeline.tasks.extract.fit import Answer, learn
+from pipeline.tasks.extract.head import THRESHOLD, FieldsHead, Least
+from pipeline.tasks.extract.learn import measured
+from pipeline.tasks.extract.promises import INVENTED, HeldOut, thresholds_of
+from pipeline.tasks.summarize.judge import rouge_l
 from tests.engine.isas import ISAS_OF_ONE, need
 from tests.pipeline.learn.made import FIELDS, MEANINGS, head, letter, taught
 
@@ -91,11 +92,11 @@ def test_a_field_of_which_nothing_is_said_is_not_learned_from_a_letter() -> None
 def test_a_value_must_be_more_probable_than_that_there_is_none() -> None:
     """Each field has 30 right answers and ten wrong ones, of which none, five and all are to documents without it."""
     wrong = [
-        Unseen(number, field, None, 0.0, 0.0, number >= absent)
+        HeldOut(number, field, None, 0.0, 0.0, number >= absent)
         for field, absent in enumerate((0, 5, 10))
         for number in range(10)
     ]
-    right = [Unseen(number, field, None, 0.0, 1.0, True) for field in range(3) for number in range(10, 40)]
+    right = [HeldOut(number, field, None, 0.0, 1.0, True) for field in range(3) for number in range(10, 40)]
     usual = (5 + 10 + 1) / (3 * 10 + 1)
     for threshold, absent in zip(thresholds_of([*wrong, *right], 3), (0, 5, 10), strict=True):
         share = (absent + usual) / 11
@@ -191,7 +192,7 @@ def test_the_same_bits_on_every_instruction_set_and_with_any_threads() -> None:
 
 
 def test_agreement() -> None:
-    assert words_of("The  laws,\nof Ireland") == ["the", "laws", "of", "ireland"]
+    assert tokens_of("The  laws,\nof Ireland") == ["the", "laws", "of", "ireland"]
     a, b = Counter(["a", "b", "b", "c"]), Counter(["b", "b", "d"])
     assert f1(a, b) == pytest.approx(2 * 2 / 7)
     assert f1(a, Counter()) == 0

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.learn import fields
+from pipeline.tasks.extract import learn
+from pipeline.tasks.extract.fields import Sought
 
 TEXT = "Invoice 2007\nNet: EUR 1,800.00\nTotal due: EUR 2,007.00 until 5 March 2026, 19 % of it VAT. Room 12."
 
@@ -28,7 +29,7 @@ TEXT = "Invoice 2007\nNet: EUR 1,800.00\nTotal due: EUR 2,007.00 until 5 March 2
     ],
 )
 def test_a_part_of_a_value_means_the_value(kind: str, said: str, value: str | None) -> None:
-    field: Any = SimpleNamespace(type=kind, pattern=None)
+    field = Sought("value", kind)
     read: Any = SimpleNamespace(document=SimpleNamespace(text=TEXT))
-    answer = fields._answer(said, field, read)
+    answer = learn._answer(said, field, read)
     assert (answer and answer.text) == value

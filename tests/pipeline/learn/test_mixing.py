@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pipeline.learn.mixing import MOST, mixture_of
+from pipeline.tasks.classify.fit import MOST, mixture_of
 
 
 def made(count: int, x_tells: float, y_tells: float, seed: int = 5) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

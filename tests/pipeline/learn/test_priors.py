@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from pipeline.document import Parsed
-from pipeline.learn import priors
-from pipeline.learn.examples import Example, ExamplesRefusedError
 from pipeline.learn.reading import Read
-from pipeline.tasks import ClassifySettings, Label, Writing
+from pipeline.tasks import Label, Writing
+from pipeline.tasks.classify import learn
+from pipeline.tasks.examples import Example, ExamplesRefusedError
 from tests.pipeline.tasks.scribe import Scribe, document_of
 
 NAMES = ("lease", "letter")
@@ -26,16 +26,16 @@ def told_apart(number: int, label: int, seed: int = 0) -> list[list[float]]:
 
 def test_the_prior_is_the_mean_over_the_labels_of_the_mean_over_their_documents() -> None:
     shares = [[0.6, 0.2, 0.2], [0.6, 0.2, 0.2], [0.2, 0.3, 0.5]]
-    prior = priors.prior_of(NAMES, shares, [0, 0, 1])
+    prior = learn.prior_of(NAMES, shares, [0, 0, 1])
     assert prior.shares.tolist() == pytest.approx([(0.75 + 0.4) / 2, (0.25 + 0.6) / 2])
-    prior = priors.prior_of(NAMES, shares, [None] * 3)
+    prior = learn.prior_of(NAMES, shares, [None] * 3)
     assert prior.shares.tolist() == pytest.approx([(0.75 * 2 + 0.4) / 3, (0.25 * 2 + 0.6) / 3])
-    assert priors.prior_of(NAMES, [[0.0, 0.0, 1.0]], [0]).shares.tolist() == [0.5, 0.5]
+    assert learn.prior_of(NAMES, [[0.0, 0.0, 1.0]], [0]).shares.tolist() == [0.5, 0.5]
 
 
 def test_more_are_right_with_what_was_learned_and_scores_are_as_often_right_as_they_say() -> None:
     shares, numbers = told_apart(40, 0) + told_apart(40, 1), [0] * 40 + [1] * 40
-    found = priors.learned_from(NAMES, shares, numbers)
+    found = learn.learned_from(NAMES, shares, numbers)
     assert found.before is not None
     assert found.right is not None
     assert found.right > 0.9 > found.before
@@ -49,7 +49,7 @@ def test_more_are_right_with_what_was_learned_and_scores_are_as_often_right_as_t
 
 def test_without_labels_the_prior_is_learned_and_nothing_is_promised() -> None:
     shares = told_apart(20, 0) + told_apart(20, 1)
-    found = priors.learned_from(NAMES, shares, [None] * 40)
+    found = learn.learned_from(NAMES, shares, [None] * 40)
     assert (found.right, found.threshold, found.prior.temperature) == (None, None, 1.0)
     assert sum(np.argmax(found.prior.scores(one)[:2]) == int(at >= 20) for at, one in enumerate(shares)) >= 36
 
@@ -57,7 +57,7 @@ def test_without_labels_the_prior_is_learned_and_nothing_is_promised() -> None:
 def test_the_order_of_documents_makes_no_difference() -> None:
     shares = told_apart(30, 0) + told_apart(30, 1)
     turned = shares[::-1]
-    first, second = (priors.prior_of(NAMES, one, [None] * 60) for one in (shares, turned))
+    first, second = (learn.prior_of(NAMES, one, [None] * 60) for one in (shares, turned))
     assert first.shares.tobytes() == second.shares.tobytes()
 
 
@@ -73,15 +73,16 @@ def test_the_order_of_documents_makes_no_difference() -> None:
 def test_the_threshold_is_where_right_answers_outnumber_wrong_ones_by_most(
     scores: list[float], right: list[bool], threshold: float | None
 ) -> None:
-    assert priors.threshold_of(scores, right) == threshold
+    assert learn.threshold_of(scores, right) == threshold
 
 
-def lesson(texts: list[str], labels: list[str | None], **settings: bool) -> priors.PriorLesson:
+def lesson(texts: list[str], labels: list[str | None]) -> learn.PriorLesson:
     read = [
         Read(Example(str(at), label, text=text), Parsed(text, "text/plain", "none"))
         for at, (text, label) in enumerate(zip(texts, labels, strict=True))
     ]
-    return priors.PriorLesson(ClassifySettings(tuple(map(Label, NAMES)), **settings), Writing(), read, len(read))
+    labelled = [Label(name) for name in NAMES]
+    return learn.PriorLesson(labels=labelled, writing=Writing(), read=read, given=len(read))
 
 
 def test_a_document_that_is_read_in_parts_counts_once() -> None:
@@ -102,16 +103,16 @@ def test_a_document_that_is_read_in_parts_counts_once() -> None:
 def test_examples_may_have_no_label(tmp_path: Path) -> None:
     file = tmp_path / "examples.csv"
     file.write_text("text,label\na lease,lease\nwhatever,\n")
-    assert [one.taught for one in priors._read_examples(file, NAMES)] == ["lease", None]
+    assert [one.taught for one in learn.read_labelled(file, NAMES, free=True)] == ["lease", None]
     file.write_text("text\na lease\n")
-    assert [one.taught for one in priors._read_examples(file, NAMES)] == [None]
+    assert [one.taught for one in learn.read_labelled(file, NAMES, free=True)] == [None]
     folder = tmp_path / "folder"
     (folder / "letter").mkdir(parents=True)
     (folder / "letter" / "a.txt").write_text("a letter")
     (folder / "b.txt").write_text("whatever")
-    assert [(one.place[-5:], one.taught) for one in priors._read_examples(folder, NAMES)] == [
+    assert [(one.place[-5:], one.taught) for one in learn.read_labelled(folder, NAMES, free=True)] == [
         ("b.txt", None), ("a.txt", "letter"),
     ]  # fmt: skip
     file.write_text("text,label\na lease,lodger\n")
     with pytest.raises(ExamplesRefusedError, match="the label 'lodger'"):
-        priors._read_examples(file, NAMES)
+        learn.read_labelled(file, NAMES, free=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.heads.file import read_head, write_head
-from pipeline.heads.sentences import SentencesHead
+from pipeline.heads import read_head, write_head
+from pipeline.tasks.summarize.head import SentencesHead
 from tests.engine.isas import ISAS_OF_ONE, need
 from tests.pipeline.learn.made_reports import head, learned, report, taught
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pipeline.quality.bootstrap import measured, weighted_mean
+from pipeline.tasks.judging import measured, weighted_mean
 
 
 def test_the_interval_of_a_share_is_that_of_the_binomial() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.quality.calibration import calibration
+from pipeline.tasks.judging import calibration
 
 
 def test_known_values() -> None:

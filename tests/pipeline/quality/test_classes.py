@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from pipeline.quality.bootstrap import measured
-from pipeline.quality.classes import Classes
+from pipeline.tasks.classify.judge import Classes
+from pipeline.tasks.judging import measured
 
 LABELS = ("a", "b", "c")
 TRUTH = ["a", "a", "a", "b", "b", "c"]

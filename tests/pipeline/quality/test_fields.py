@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.quality.bootstrap import measured
-from pipeline.quality.fields import Fields, Judged, exact_match, judged, normalised, token_f1
+from pipeline.tasks.extract.judge import Fields, Judged, exact_match, judged, normalised, token_f1
+from pipeline.tasks.judging import measured
 from pipeline.text.values import VALUES
 
 

@@ -7,12 +7,10 @@ import pytest
 from pipeline.document import Parsed
 from pipeline.inbox.intake import Arrival
 from pipeline.inbox.rows import Work
-from pipeline.learn.examples import Example
 from pipeline.learn.seen import Seen
-from pipeline.quality.overlap import overlaps, seen_by_task
-from pipeline.quality.reading import Documents
-from pipeline.quality.truths import Truth
+from pipeline.quality.documents import Documents, overlaps
 from pipeline.tasks import ClassifySettings, Label, SummarizeSettings
+from pipeline.tasks.examples import Example
 
 
 def prose(seed: int, words: int) -> str:
@@ -22,7 +20,7 @@ def prose(seed: int, words: int) -> str:
 
 def found(text: str, *learned: str) -> list[str]:
     """What is told of one document."""
-    truth = Truth(Example("eval.csv:2", "a", text=text))
+    truth = Example("eval.csv:2", "a", text=text)
     work = Work(Arrival("p", "p", 1), Parsed(text, "text/plain", "example"), 0.0)
     documents = Documents((truth,), (work,), 0, 0, 0.0)
     return [one.found for one in overlaps(documents, Seen.of(learned), "the head's")]
@@ -53,8 +51,7 @@ def test_overlaps(text: str, learned: list[str], told: list[str]) -> None:
 
 
 def test_the_examples_of_labels_are_known() -> None:
-    seen = seen_by_task(ClassifySettings(labels=(Label("a", examples=(SHORT, LONG)), Label("b", "no example"))))
-    assert seen is not None
-    assert len(seen.texts) == 2
-    assert seen_by_task(ClassifySettings(labels=(Label("a"), Label("b")))) is None
-    assert seen_by_task(SummarizeSettings(sentences=1)) is None
+    labels = (Label("a", examples=(SHORT, LONG)), Label("b", "no example"))
+    assert len(ClassifySettings(labels=labels).own_examples()) == 2
+    assert not ClassifySettings(labels=(Label("a"), Label("b"))).own_examples()
+    assert not SummarizeSettings(sentences=1).own_examples()

@@ -5,9 +5,8 @@ from functools import lru_cache
 
 import pytest
 
-from pipeline.quality.bootstrap import measured
-from pipeline.quality.rouge import Compared, Rouge, Summaries, lead, oracle, rouge, words_of
-from pipeline.tasks import SummarizeSettings
+from pipeline.tasks.judging import measured
+from pipeline.tasks.summarize.judge import Compared, Rouge, Summaries, lead, oracle, rouge, words_of
 
 REFERENCE = "police killed the gunman"
 
@@ -53,14 +52,14 @@ TEXT = "It was a long day in the town. Nobody had slept. Police killed the gunma
 
 
 def test_lead_and_oracle_keep_to_what_the_job_asks_for() -> None:
-    one, two = SummarizeSettings(sentences=1), SummarizeSettings(sentences=2)
-    assert lead(TEXT, one) == "It was a long day in the town."
-    assert lead(TEXT, two) == "It was a long day in the town. Nobody had slept."
-    assert lead(TEXT, SummarizeSettings(words=12)) == "It was a long day in the town. Nobody had slept."
-    assert lead(TEXT, SummarizeSettings(words=3)) == "It was a long day in the town."
-    assert oracle(TEXT, one, [REFERENCE]) == "Police killed the gunman."
+    assert lead(TEXT, 1, None) == "It was a long day in the town."
+    assert lead(TEXT, 2, None) == "It was a long day in the town. Nobody had slept."
+    assert lead(TEXT, None, 12) == "It was a long day in the town. Nobody had slept."
+    assert lead(TEXT, None, 3) == "It was a long day in the town."
+    assert oracle(TEXT, 1, None, [REFERENCE]) == "Police killed the gunman."
     assert (
-        oracle(TEXT, two, ["Nobody slept. Police killed the gunman."]) == "Nobody had slept. Police killed the gunman."
+        oracle(TEXT, 2, None, ["Nobody slept. Police killed the gunman."])
+        == "Nobody had slept. Police killed the gunman."
     )
 
 

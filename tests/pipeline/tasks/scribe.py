@@ -14,7 +14,7 @@ import engine
 from engine.generate.answers.detokenize import detokenize
 from engine.generate.answers.endings import Endings
 from engine.generate.constraint.grammar import Grammars
-from pipeline.tasks.base import Ids
+from pipeline.tasks.kinds import Ids
 
 END = 256
 BYTES = [*(bytes([i]) for i in range(256)), b""]

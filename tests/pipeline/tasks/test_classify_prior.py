@@ -7,11 +7,11 @@ import pytest
 
 from pipeline.answer.converse import Conversing
 from pipeline.document import Parsed
-from pipeline.heads.file import HeadFile
-from pipeline.heads.prior import Prior
+from pipeline.heads import HeadFile
 from pipeline.inbox.intake import Arrival
 from pipeline.inbox.rows import Row, Work
 from pipeline.tasks import ClassifySettings, Label, TaskRefusedError, Writing
+from pipeline.tasks.classify.head import Prior
 from tests.pipeline.tasks.scribe import Scribe
 
 LABELS = (Label("lease"), Label("letter"))

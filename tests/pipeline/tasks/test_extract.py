@@ -10,8 +10,8 @@ from pipeline.tasks import (
     ExtractSettings,
     Field,
 )
-from pipeline.tasks.embedding import scene
-from pipeline.tasks.extract import LEAST
+from pipeline.tasks.extract import scene
+from pipeline.tasks.extract.fields import LEAST
 from pipeline.text.values import VALUES, pattern
 from tests.pipeline.tasks.bag import BagOfWords
 from tests.pipeline.tasks.conftest import Ask

@@ -4,8 +4,7 @@ from typing import Any
 
 from pipeline.document import Span
 from pipeline.tasks import ExtractSettings, Field, from_json, to_json
-from pipeline.tasks.embedding.layout import Layout
-from pipeline.tasks.embedding.lexical import Lexical
+from pipeline.tasks.extract.naming import Layout, Lexical
 from tests.pipeline.tasks.conftest import Ask
 
 CONTRACT = """EXHIBIT 10.3

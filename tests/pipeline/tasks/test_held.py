@@ -9,8 +9,8 @@ import engine
 from pipeline.document import Parsed, Span
 from pipeline.errors import DocumentError
 from pipeline.tasks import AskSettings, SettingsError
-from pipeline.tasks.writing import held
-from pipeline.tasks.writing.held import Held, Offered
+from pipeline.tasks.ask import held
+from pipeline.tasks.ask.held import Held, Offered
 from tests.pipeline.tasks.scribe import Scribe, document_of
 from tests.pipeline.tasks.test_writing import row_of
 

@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.tasks import SummarizeSettings
-from pipeline.tasks.embedding.prose import count_words, is_sentence
+from pipeline.tasks.summarize.answers import count_words, is_sentence
 from tests.pipeline.tasks.conftest import Ask
 
 REPORT = """Annual report of the harbour

@@ -2,14 +2,12 @@
 
 import pytest
 
-from pipeline.heads.builtin import BUILTIN
-from pipeline.heads.fields import Least
-from pipeline.heads.file import read_head
-from pipeline.heads.risk import NoPromiseError, Promise
+from pipeline.heads import BUILTIN, read_head
 from pipeline.tasks import ExtractSettings, TaskRefusedError
-from pipeline.tasks.embedding.accepted_fields import PromisedField
-from pipeline.tasks.embedding.learned_fields import given
-from pipeline.tasks.embedding.scene import Found
+from pipeline.tasks.extract.head import Least, given
+from pipeline.tasks.extract.promises import PromisedField
+from pipeline.tasks.extract.scene import Found
+from pipeline.tasks.risk import NoPromiseError, Promise
 from pipeline.text.values import Value
 
 VALUES, NULLS = Promise(0.8, 0.05, 110, 130, 1), Promise(0.9, 0.05, 104, 105, 0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pipeline.tasks.own.entities import Entity, entities, marks_of, merged, types_of, words
+from pipeline.tasks.extract.own import Entity, entities, marks_of, merged, types_of, words
 
 BILOU = ["O", *(f"{mark}-{kind}" for kind in ("PER", "ORG") for mark in "BILU")]
 BIOES = [label.replace("L-", "E-").replace("U-", "S-") for label in BILOU]

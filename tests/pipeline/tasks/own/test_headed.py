@@ -11,8 +11,8 @@ import pytest
 import engine
 from pipeline.document import Parsed, Section
 from pipeline.tasks import Answer, ClassifySettings, ExtractSettings, Field, Headed, TaskRefusedError
-from pipeline.tasks.own.labels import OwnLabels, together
-from pipeline.tasks.own.tagged import Entities, check_entities
+from pipeline.tasks.classify.answers import OwnLabels, together
+from pipeline.tasks.extract.own import Entities, check_entities
 
 FIVE = " ".join(f"Word{i} is here." for i in range(5))
 
