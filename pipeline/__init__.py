@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pipeline.answer.heads import promises_of, with_head
-    from pipeline.answer.machine import Machine, kernels_of, look_at_machine
+    from pipeline.answer.machine import Machine, Warming, kernels_of, look_at_machine
     from pipeline.answer.models import (
         check_machine,
         check_model,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         writing_of,
     )
     from pipeline.answer.today import digest_today, remembered_sha256
-    from pipeline.answer.warming import Warming
     from pipeline.atrest.errors import DamagedError, EncryptedError
     from pipeline.atrest.files import AtRest
     from pipeline.atrest.kek import make_kek
@@ -46,12 +45,10 @@ if TYPE_CHECKING:
     from pipeline.cluster.look import look_at_workers
     from pipeline.cluster.peers import HEAD_ROLE, WORKER_ROLE, read_credential
     from pipeline.cluster.serving import run_scheduler, run_worker
-    from pipeline.control.admit import Admitted, Note, NotStatedError, Revoked, admit, revoke
-    from pipeline.control.check import Checked, verify_models
-    from pipeline.control.compare import Comparison, Said, compare
+    from pipeline.control.admit import Admitted, Checked, Note, NotStatedError, Revoked, admit, revoke, verify_models
+    from pipeline.control.compare import Comparison, Said, compare, read_lines
     from pipeline.control.files import find_file, list_heads
     from pipeline.control.rollback import NothingBeforeError, RolledBack, roll_back
-    from pipeline.control.texts import read_lines
     from pipeline.errors import BadPartError, DocumentError, Failure, MachineRefusedError, ModelRefusedError
     from pipeline.forecast.expected import Expected, File
     from pipeline.forecast.outlook import Outlook, Span, median_errors, outlook
@@ -103,10 +100,9 @@ if TYPE_CHECKING:
     from pipeline.proof.story import Story, story
     from pipeline.proof.verify import Verification, verify
     from pipeline.proof.words import members_in_words
-    from pipeline.quality.costs import Prices
     from pipeline.quality.gate import check_quality
     from pipeline.quality.page import write_page
-    from pipeline.quality.qualify import Asked, Measured, Qualification, qualify
+    from pipeline.quality.qualify import Asked, Measured, Prices, Qualification, qualify
     from pipeline.records.admissions import (
         Admissions,
         Decision,
@@ -221,13 +217,12 @@ if TYPE_CHECKING:
 
 _LATER = {
     "pipeline.answer.heads": "promises_of with_head",
-    "pipeline.answer.machine": "Machine kernels_of look_at_machine",
+    "pipeline.answer.machine": "Machine Warming kernels_of look_at_machine",
     "pipeline.answer.models": (
         "check_machine check_model copy_head copy_model examine_model existing glance_at_model import_model "
         "inspect_model is_gguf list_models model_sha256 quantize_model same_use writing_of"
     ),
     "pipeline.answer.today": "digest_today remembered_sha256",
-    "pipeline.answer.warming": "Warming",
     "pipeline.atrest.errors": "DamagedError EncryptedError",
     "pipeline.atrest.files": "AtRest",
     "pipeline.atrest.kek": "make_kek",
@@ -246,12 +241,10 @@ _LATER = {
     "pipeline.cluster.look": "look_at_workers",
     "pipeline.cluster.peers": "HEAD_ROLE WORKER_ROLE read_credential",
     "pipeline.cluster.serving": "run_scheduler run_worker",
-    "pipeline.control.admit": "Admitted NotStatedError Note Revoked admit revoke",
-    "pipeline.control.check": "Checked verify_models",
-    "pipeline.control.compare": "Comparison Said compare",
+    "pipeline.control.admit": "Admitted Checked NotStatedError Note Revoked admit revoke verify_models",
+    "pipeline.control.compare": "Comparison Said compare read_lines",
     "pipeline.control.files": "find_file list_heads",
     "pipeline.control.rollback": "NothingBeforeError RolledBack roll_back",
-    "pipeline.control.texts": "read_lines",
     "pipeline.errors": "BadPartError DocumentError Failure MachineRefusedError ModelRefusedError",
     "pipeline.forecast.expected": "Expected File",
     "pipeline.forecast.outlook": "Outlook Span median_errors outlook",
@@ -291,10 +284,9 @@ _LATER = {
     "pipeline.proof.story": "Story story",
     "pipeline.proof.verify": "Verification verify",
     "pipeline.proof.words": "members_in_words",
-    "pipeline.quality.costs": "Prices",
     "pipeline.quality.gate": "check_quality",
     "pipeline.quality.page": "write_page",
-    "pipeline.quality.qualify": "Asked Measured Qualification qualify",
+    "pipeline.quality.qualify": "Asked Measured Prices Qualification qualify",
     "pipeline.records.admissions": "Admissions Decision check_admitted read_admissions refusal_of",
     "pipeline.records.costs.jobs": "AllCosts Held JobCosts",
     "pipeline.records.costs.kinds": "Costs",

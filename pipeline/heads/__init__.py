@@ -1,4 +1,8 @@
-"""Heads that were learned from examples: their files, and what they say of a document."""
+"""The files of heads that were learned from examples, in models/ and in the package.
+
+A file is a line of text, a line of facts as canonical JSON, then arrays, little-endian, in a row. The facts name the
+arrays in their order, with type and shape, so that the file has one length only.
+"""
 
 import hashlib
 import os
@@ -12,9 +16,6 @@ from numpy.typing import NDArray
 
 import audit
 from pipeline.errors import ModelRefusedError
-
-# The facts name the arrays in their order, with type and shape, so that the file has one length only.
-
 
 Array = NDArray[Any]
 _MAGIC: Final = b"cloister head 1\n"

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import audit
-from pipeline.answer.memory import give_back_freed
+from pipeline.answer.machine import give_back_freed
 from pipeline.answer.models import answerer, load_model
 from pipeline.document import Parsed
 from pipeline.inbox.rows import Work

@@ -12,8 +12,8 @@ from pipeline.document import Evidence, Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.tasks.base import Window
 from pipeline.tasks.kinds import Ids, Writer, Writing
+from pipeline.tasks.passages import answer_limit
 from pipeline.tasks.prompts import Message
-from pipeline.tasks.windows import answer_limit
 
 _SHOWN: Final = 500  # characters of an answer that is not whole
 

@@ -23,8 +23,8 @@ from pipeline.openai.request import Chat, custom_id_of, read_request
 from pipeline.tasks.asking import told_repeated
 from pipeline.tasks.base import Answer, Dialogue, Line, Slot, Task, Window
 from pipeline.tasks.kinds import TEXT, Writer, Writing
+from pipeline.tasks.passages import LONGEST
 from pipeline.tasks.settings import Key, SettingsError, Text
-from pipeline.tasks.windows import LONGEST
 
 REPEATS: Final = 16  # of a passage in a row: no chat that was asked for comes to as many words
 _SCHEMAS: Final = 64  # that are known to be in order

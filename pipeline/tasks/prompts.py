@@ -1,15 +1,13 @@
-"""Every word that a model that writes is told; each change makes another VERSION, which is a part of the settings."""
+"""Every word that a model that writes is told; each change makes another VERSION, which is a part of the settings.
+
+An instruction comes first and is the same for all documents, so that its share of the work is done once. The document
+follows as data between two marks which it cannot hold, since they are made from its digest; a document cannot close
+them, and none of its text can become a control token (engine). What is asked is said once more behind it.
+"""
 
 import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Final
-
-# determines results.
-#
-# An instruction comes first and is the same for all documents, so that its share of the work is done once. The document
-# follows as data between two marks which it cannot hold, since they are made from its digest; a document cannot close
-# them, and none of its text can become a control token (engine). What is asked is said once more behind it.
-
 
 VERSION: Final = 2
 

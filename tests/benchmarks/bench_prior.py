@@ -24,7 +24,7 @@ from pipeline.tasks import ClassifySettings, Label, Writing
 from pipeline.tasks.classify.answers import Options, mean_shares
 from pipeline.tasks.classify.head import Prior
 from pipeline.tasks.classify.learn import learned_from
-from pipeline.tasks.windows import cut
+from pipeline.tasks.passages import cut
 from tests.benchmarks.bench_classify import banking, films
 
 FILMS = 40  # of each label, of which 15 are learned from

@@ -25,8 +25,8 @@ from pipeline.tasks.ask.schemas import QUOTE, VALUE, marked, nodes, quotes, refe
 from pipeline.tasks.asking import Asker, Leaf, leaves, parsed, probability, sureness, whole
 from pipeline.tasks.base import EVIDENCE, Answer, Dialogue, Line, Slot, Task, Window
 from pipeline.tasks.kinds import TEXT, Writer, Writing
+from pipeline.tasks.passages import cut, grouped, room
 from pipeline.tasks.settings import Key, SettingsError, Text
-from pipeline.tasks.windows import cut, grouped, room
 
 DEFAULT: Final[Mapping[str, Any]] = {
     "type": "object",

@@ -1,4 +1,8 @@
-"""H"""
+"""Parts of an answer that are held to values of the document, so that no amount, number or date of it is invented.
+
+Values are found in the whole document, with its habits, and offered where they lie wholly in what the model reads: what
+a cut leaves of a value is no value. A value is written in its normal form, and has its first place there as evidence.
+"""
 
 import operator
 import re
@@ -15,11 +19,6 @@ from pipeline.tasks.ask.schemas import BOUNDS, KIND, VALUE, marked, steps_of
 from pipeline.tasks.asking import escaped
 from pipeline.tasks.settings import SettingsError
 from pipeline.text.values import VALUES, Value, read_habits
-
-# Values are found in the whole document, with its habits, and offered where they lie wholly in what the model reads:
-# what a cut leaves of a value is no value. A value is written in its normal form, and has the first place there as its
-# evidence.
-
 
 KINDS: Final = ("date", "email", "iban", "money", "number", "percent", "phone", "reference")
 NUMERIC: Final = ("number", "money", "percent")

@@ -1,4 +1,4 @@
-"""H"""
+"""JSON Schemas of jobs: which parts of them are quotes or values, and what they say of a place of an answer."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

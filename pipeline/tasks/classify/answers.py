@@ -18,10 +18,9 @@ from pipeline.tasks.classify.head import Classifier, Prior
 from pipeline.tasks.features import AGAIN, mean
 from pipeline.tasks.kinds import Answerer, Embedder, Headed, Ids, Writer, Writing
 from pipeline.tasks.meanings import Meanings, called
-from pipeline.tasks.passages import paragraphs, passages, windows_of
+from pipeline.tasks.passages import cut, paragraphs, passages, room, windows_of
 from pipeline.tasks.risk import Accept, Bar
 from pipeline.tasks.settings import Key, Settings, Text
-from pipeline.tasks.windows import cut, room
 
 EVIDENCE: Final = 3  # places, at most
 FIRST: Final = 4  # passages among which a title is looked for

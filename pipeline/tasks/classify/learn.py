@@ -41,9 +41,8 @@ from pipeline.tasks.examples import (
 )
 from pipeline.tasks.features import Vectors, calibration_error, mean
 from pipeline.tasks.kinds import Embedder, Writing
-from pipeline.tasks.passages import paragraphs
+from pipeline.tasks.passages import cut, paragraphs
 from pipeline.tasks.risk import NoPromiseError, Promise, Unseen, promise
-from pipeline.tasks.windows import cut
 
 LEAST_OF_LABEL: Final = 2  # examples of a label
 OFFERED: Final = (0.01, 0.02, 0.05, 0.1)  # risks that are told of

@@ -12,7 +12,7 @@ from pipeline.tasks.asking import Asker, escaped, leaves, parsed, place, probabi
 from pipeline.tasks.base import Dialogue, Window
 from pipeline.tasks.extract.fields import Field, Row, answer_of, empty, filled, too_low
 from pipeline.tasks.kinds import Writer, Writing
-from pipeline.tasks.windows import cut, room
+from pipeline.tasks.passages import cut, room
 from pipeline.text.values import VALUES, Finder, Value, read_habits
 
 NAMED: Final = ("title", "organisation")

@@ -1,4 +1,4 @@
-"""Written"""
+"""Summarize on a model that writes: sentences in its own words, each with the passages on which it rests."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,8 +12,8 @@ from pipeline.tasks import prompts
 from pipeline.tasks.asking import Asker, check, parsed, sureness, whole
 from pipeline.tasks.base import Answer, Dialogue, Window
 from pipeline.tasks.kinds import Writer, Writing
+from pipeline.tasks.passages import answer_limit, grouped, room, small_windows
 from pipeline.tasks.summarize.answers import count_words
-from pipeline.tasks.windows import answer_limit, grouped, room, small_windows
 from pipeline.text.sentences import split_sentences
 
 PASSAGE: Final = 96  # tokens: a few sentences

@@ -12,7 +12,7 @@ from pipeline.tasks import (
 )
 from pipeline.tasks.extract import scene
 from pipeline.tasks.extract.fields import LEAST
-from pipeline.text.values import VALUES, pattern
+from pipeline.text.values import VALUES, base
 from tests.pipeline.tasks.bag import BagOfWords
 from tests.pipeline.tasks.conftest import Ask
 
@@ -208,6 +208,6 @@ def test_names_are_no_patterns(ask: Ask) -> None:
 
 
 def test_a_pattern_that_explodes_fails_the_document(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pattern, "_SECONDS", 0.05)
+    monkeypatch.setattr(base, "_SECONDS", 0.05)
     with pytest.raises(DocumentError):
         ask(ExtractSettings((Field("x", "regex", "", r"(?:x+x+)+y"),)), "x" * 5000)
