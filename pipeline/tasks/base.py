@@ -58,6 +58,8 @@ class Task(Settings):
     """The description of the key `max_tokens`, which every task has, and which is no setting of its own."""
     learned_on: ClassVar[tuple[str, ...]] = ()
     """The kinds of model on which heads are learned for the task: EMBEDDING, TEXT."""
+    texts: ClassVar[tuple[str, ...]] = ()
+    """The columns whose text is the answer, as flat tables have them."""
     figures: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """The figures that are measured of answers, with their words for people; models are compared by the first."""
     measures: ClassVar[tuple[str, ...]] = ()

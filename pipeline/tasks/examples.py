@@ -70,13 +70,6 @@ class Given:
     path: Path | None
 
 
-def of_folder(folder: Path) -> Iterator[Example[str]]:
-    """The files of a folder in sorted order, each with the name of the folder below it in which it lies."""
-    for path, inner in files_of(folder):
-        if len(inner.parts) > 1:
-            yield Example(str(path), inner.parts[0], path=path)
-
-
 def files_of(folder: Path) -> Iterator[tuple[Path, Path]]:
     """The files below a folder in sorted order, each with its path from there, but for hidden ones."""
     for path in sorted(folder.rglob("*")):

@@ -3,7 +3,7 @@
     python -m tests.benchmarks.bench_learned_fields MODEL.gguf
 
 Reads extraction/cuad below CLOISTER_DATA: 50 contracts with the fields of configs/contract-fields.yaml. The numbers in
-pipeline/heads and pipeline/learn were chosen on the first 25 of them; "unseen" are the other 25. A value is given from
+pipeline/tasks/extract was chosen on the first 25 of them; "unseen" are the other 25. A value is given from
 the score on that the head has learned for its field.
 """
 

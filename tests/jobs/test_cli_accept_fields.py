@@ -11,7 +11,7 @@ import pytest
 from pipeline.heads import HeadFile, read_head, write_head
 from pipeline.paths.digest import file_sha256
 from tests.jobs.conftest import Cloister, Place, entries
-from tests.pipeline.learn.made import letter
+from tests.pipeline.tasks.extract.made import letter
 
 FIND = """\
 job: {name}

@@ -14,7 +14,7 @@ from pipeline.answer import vectors
 from pipeline.control.golden import BUILT_IN
 from pipeline.tasks import examples as examples_of_tasks
 from tests.jobs.conftest import Cloister, Place, entries
-from tests.pipeline.learn.made import letter
+from tests.pipeline.tasks.extract.made import letter
 
 FIND = """\
 job: {name}

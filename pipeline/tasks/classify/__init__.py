@@ -92,6 +92,7 @@ class ClassifySettings(Task):
     hints: ClassVar[Mapping[str, str]] = MappingProxyType(
         {SEQUENCE: f"write labels: {FROM_MODEL} into the task to use the model's own labels"}
     )
+    texts: ClassVar[tuple[str, ...]] = ("label",)
     learned_on: ClassVar[tuple[str, ...]] = (EMBEDDING, TEXT)
     figures: ClassVar[Mapping[str, str]] = MappingProxyType(
         {

@@ -64,6 +64,7 @@ class SummarizeSettings(Task):
     words: Annotated[int | None, Key("at most so many words, instead of sentences", least=1, most=100_000)] = None
 
     purpose: ClassVar[str] = "the sentences that say most, in their order"
+    texts: ClassVar[tuple[str, ...]] = ("summary",)
     learned_on: ClassVar[tuple[str, ...]] = (EMBEDDING,)
     figures: ClassVar[Mapping[str, str]] = MappingProxyType(
         {

@@ -90,7 +90,7 @@ class WrittenSummary:
         while True:
             groups = grouped([unit.tokens for unit in units], self._room)
             given = [[units[i] for i in group] for group in groups]
-            texts = [_numbered(group) for group in given]
+            texts = ["\n".join(_line(number, unit) for number, unit in enumerate(group, 1)) for group in given]
             completions = yield [self._request(text) for text in texts]
             found = [self._sentences(each) for each in completions]
             asked = [self._places(*each) for each in zip(texts, found, given, strict=True) if each[1]]
@@ -174,10 +174,6 @@ def _resting(said: Sequence[Sentence], units: Sequence[Sentence], answer: Mappin
     for name, sentence in enumerate(said, 1):
         rests = {span: None for number in sorted(set(answer[str(name)])) for span in units[number - 1].rests}
         yield replace(sentence, rests=tuple(sorted(rests, key=lambda span: span.start)))
-
-
-def _numbered(units: Sequence[Sentence]) -> str:
-    return "\n".join(_line(number, unit) for number, unit in enumerate(units, 1))
 
 
 def _line(number: int, unit: Sentence) -> str:

@@ -10,7 +10,7 @@ import pytest
 from pipeline.heads import read_head, write_head
 from pipeline.tasks.summarize.head import SentencesHead
 from tests.engine.isas import ISAS_OF_ONE, need
-from tests.pipeline.learn.made_reports import head, learned, report, taught
+from tests.pipeline.tasks.summarize.made_reports import head, learned, report, taught
 
 
 def test_what_was_decided_is_said_of_reports_that_were_not_seen() -> None:
@@ -48,7 +48,7 @@ def test_the_same_bits_on_every_instruction_set_and_with_any_threads() -> None:
         except pytest.skip.Exception:
             continue
         done = subprocess.run(
-            [sys.executable, "-m", "tests.pipeline.learn.made_reports"],
+            [sys.executable, "-m", "tests.pipeline.tasks.summarize.made_reports"],
             env={**os.environ, "CLOISTER_ISA": isa, "CLOISTER_THREADS": threads, "PYTHONHASHSEED": threads},
             capture_output=True,
             text=True,

@@ -21,7 +21,7 @@ from pipeline.tasks.extract.promises import (
     values_of,
 )
 from pipeline.tasks.risk import NoPromiseError
-from tests.pipeline.learn.made import learned
+from tests.pipeline.tasks.extract.made import learned
 
 BOTH = Finding(0, (Scored(0.9, True), Scored(0.6, False), Scored(0.2, True)), True)
 NONE = Finding(1, (), False)

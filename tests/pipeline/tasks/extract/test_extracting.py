@@ -19,7 +19,7 @@ from pipeline.tasks.extract.learn import measured
 from pipeline.tasks.extract.promises import INVENTED, HeldOut, thresholds_of
 from pipeline.tasks.summarize.judge import rouge_l
 from tests.engine.isas import ISAS_OF_ONE, need
-from tests.pipeline.learn.made import FIELDS, MEANINGS, head, letter, taught
+from tests.pipeline.tasks.extract.made import FIELDS, MEANINGS, head, letter, taught
 
 HALF = [Least(0.5, 0.5, many=False)] * 2  # the thresholds of both fields
 
@@ -181,7 +181,7 @@ def test_the_same_bits_on_every_instruction_set_and_with_any_threads() -> None:
         except pytest.skip.Exception:
             continue
         done = subprocess.run(
-            [sys.executable, "-m", "tests.pipeline.learn.made"],
+            [sys.executable, "-m", "tests.pipeline.tasks.extract.made"],
             env={**os.environ, "CLOISTER_ISA": isa, "CLOISTER_THREADS": threads, "PYTHONHASHSEED": threads},
             capture_output=True,
             text=True,
