@@ -94,14 +94,12 @@ def compare(plan: RunPlan, a: Path, b: Path, source: Path, progress: Progress) -
 
 
 def _with(plan: RunPlan, path: Path) -> RunPlan:
-    """The plan with the model or head in this file, and no other pinned."""
     if path.suffix == HEAD:
         return replace(plan, model=replace(plan.model, head=HeadRef(path.stem, path, None)))
     return replace(plan, model=replace(plan.model, name=path.stem, path=path, sha256=None))
 
 
 def _checked(plan: RunPlan) -> tuple[RunPlan, str]:
-    """The plan as a run would begin with it, and the sha256 of its model."""
     sha256 = check_model(plan)
     plan = with_head(plan, sha256)
     plan = replace(plan, writing=writing_of(plan))

@@ -36,7 +36,6 @@ def _near(models: Path, name: str) -> str:
 
 
 def _files(models: Path) -> Iterator[Path]:
-    """Yield the files of models, then those of heads, each sorted."""
     for path in (*sorted(models.glob(f"*{MODEL}")), *head_files(models)):
         if path.is_file():
             yield path

@@ -163,6 +163,5 @@ def sureness(completion: engine.Completion, start: int, end: int) -> float:
 
 
 def _logprobs(completion: engine.Completion, start: int, end: int) -> list[float]:
-    """The log-probabilities of the tokens that overlap text[start:end]."""
     begins, ends = completion.offsets.T
     return [float(value) for value in completion.logprobs[(begins < end) & (ends > start)]]

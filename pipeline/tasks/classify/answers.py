@@ -141,7 +141,6 @@ class Learned:
         return found.answer(document, spans, sorted(surest(said)[:EVIDENCE]), review)
 
     def _review(self, label: str, score: float) -> str | None:
-        """Why a person should look at an answer; None if it is accepted."""
         bar = self._bars.get(label)
         if bar is None or score >= bar.score:
             return None
@@ -315,7 +314,6 @@ class ByProbability:
     def _scores(
         self, completions: Sequence[engine.Completion], tokens: Sequence[int]
     ) -> tuple[list[list[float]], list[float]]:
-        """The scores of the options in each window, and of the whole document."""
         if self._prior is None:
             each = [self._options.shares(completion, self._liked) for completion in completions]
             return each, mean_shares(each, tokens)

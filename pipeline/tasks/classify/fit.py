@@ -153,7 +153,6 @@ def mix(vectors: Vectors, words: Vectors, shares: tuple[float, float]) -> Vector
 
 
 def _mixed(vectors: engine.Logistic, words: engine.Logistic, shares: tuple[float, float]) -> engine.Logistic:
-    """One head whose logits are the mixture of those of two."""
     bias = mix(vectors.bias, words.bias, shares)
     return engine.Logistic(np.float32(shares[0]) * vectors.weights, np.float32(shares[1]) * words.words, bias)
 
@@ -208,7 +207,6 @@ def temperature_of(logits: Vectors, labels: NDArray[np.int32]) -> float:
 
 
 def _some(bags: engine.Bags | None, rows: NDArray[np.int64]) -> engine.Bags | None:
-    """The words of these rows."""
     if bags is None:
         return None
     pieces = [slice(bags.starts[row], bags.starts[row + 1]) for row in rows]

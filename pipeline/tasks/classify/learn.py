@@ -174,7 +174,6 @@ def head_of(learned: fit.Learned) -> HeadFile:
 
 
 def _promises(head: HeadFile, least: float) -> Iterator[Promise]:
-    """The promises that can be made of answers that score at least so much."""
     for risk in OFFERED:
         with suppress(NoPromiseError):
             yield promise(Unseen.of(head), risk, least)

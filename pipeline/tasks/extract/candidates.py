@@ -85,7 +85,6 @@ class Page:
         return [found[place] for place in sorted(found)]
 
     def _short_lines(self) -> Iterator[Span]:
-        """Lines without the white space around them."""
         for index, start in enumerate(self._lines):
             end = self._lines[index + 1] if index + 1 < len(self._lines) else len(self._text)
             line = self._text[start:end]

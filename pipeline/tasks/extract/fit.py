@@ -290,7 +290,6 @@ def _marks(
 
 
 def _overlap(a: Span, b: Span) -> float:
-    """F1 of the characters of two spans."""
     return 2 * max(0, min(a.end, b.end) - max(a.start, b.start)) / max(1, a.end - a.start + b.end - b.start)
 
 

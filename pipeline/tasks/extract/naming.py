@@ -182,7 +182,6 @@ def _share(phrase: Phrase, present: Mapping[str, float]) -> float:
 
 
 def _places(around: Surroundings) -> Iterator[tuple[str, float]]:
-    """The words around a value with the weight of their place."""
     for word in around.cues:
         yield word, 1.0
     for group, weight in ((around.before, 1.0), (around.after, NOT_BEFORE), (around.above, NOT_BEFORE)):
@@ -209,7 +208,6 @@ def _same(word: str, other: str) -> float:
 
 
 def _shared(a: str, b: str) -> int:
-    """Count the letters with which two words begin in common."""
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 

@@ -256,7 +256,6 @@ class Questions:
         return answer_of(document, rows)
 
     def _row(self, index: int, reader: Quoted, spans: Sequence[Span], said: "Sequence[engine.Answer]") -> Row:
-        """The element of a field."""
         field, document = self._fields[index], reader.document
         finder = field.known.finder
         if not said:

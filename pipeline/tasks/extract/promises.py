@@ -208,7 +208,6 @@ class PromisedField:
         return f"{told}; null is for review: {self._unborne()}"
 
     def _unborne(self) -> str:
-        """Why nothing is promised of nulls."""
         error = self.unborne
         if error is None or not error.examples:
             return "none was unseen"

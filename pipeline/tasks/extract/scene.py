@@ -103,7 +103,6 @@ class Scene:
         return found
 
     def _scores(self, field: Sought, nearest: Sequence[float]) -> list["_Scored"]:
-        """Each value of the field's type and how well it fits, taken or not."""
         scored = []
         for candidate in self._of(field.finder, nearest):
             value, name = candidate.value, field.naming.share(candidate.present)

@@ -78,7 +78,6 @@ class WrittenSummary:
         return Answer({"summary": summary, "sentences": rows}, evidence, reason=reason, windows=windows)
 
     def _windows(self, read: Sequence[Window], units: Sequence[Sentence]) -> list[Window]:
-        """The windows in which the document was read at first."""
         groups = grouped([unit.tokens for unit in units], self._room)
         return [
             Window(Span(read[group[0]].span.start, read[group[-1]].span.end), sum(read[i].tokens for i in group))
@@ -113,7 +112,6 @@ class WrittenSummary:
         return [replace(unit, tokens=count) for unit, count in zip(units, tokens, strict=True)]
 
     def _request(self, text: str) -> engine.Request:
-        """Ask for prose: one line of at most so many characters."""
         messages = prompts.summarize(self._length, text)
         return self._ask.of_pattern(messages, f"[^\\n]{{1,{self._longest}}}", repeats=REPEATS)
 
@@ -135,7 +133,6 @@ class WrittenSummary:
         return found
 
     def _kept(self, said: Sequence[Sentence]) -> list[Sentence]:
-        """Keep as many sentences as fit, at least the first."""
         kept, words = list[Sentence](), 0
         for sentence in said[: self._most]:
             words += count_words(sentence.text)

@@ -254,7 +254,6 @@ def _value(text: str, start: int, end: int, *, sure: bool = True, cues: tuple[st
 
 
 def _with_forms(text: str) -> Iterator[Value]:
-    """Each name that ends with its legal form."""
     reached = 0
     for form in FORM.finditer(text):
         begin = name_before(text, form.start(), reached)

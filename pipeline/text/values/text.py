@@ -164,7 +164,6 @@ def _this(text: str) -> Iterator[tuple[Span, bool]]:
 
 
 def _lines(text: str) -> Iterator[tuple[Span, bool]]:
-    """Short lines, and what stands between wide blanks in one."""
     for number, match in enumerate(_PIECE.finditer(text, 0, REACH)):
         if number == MOST_LINES:
             return
@@ -184,7 +183,6 @@ def _lines(text: str) -> Iterator[tuple[Span, bool]]:
 
 
 def _last(text: str, start: int, end: int) -> re.Match[str] | None:
-    """The last word for a document in text[start:end]."""
     return max(_HAS_NOUN.finditer(text, start, end), key=lambda noun: noun.start(), default=None)
 
 
