@@ -24,18 +24,33 @@ from pipeline.tasks.examples import Example, ExamplesRefusedError, Mistake, Prog
 def read_documents(
     plan: RunPlan, examples: Sequence[Example[Taught]], told: Callable[[Taught], str], progress: Progress
 ) -> list[Read[Taught]]:
-    """The examples with their texts; of the same text that teaches the same only the first. ExamplesRefusedError for
-    documents that cannot be read, and for one text that teaches two things, each of which is `told` to a person."""
-    mistakes, found = list[Mistake](), dict[str, Read[Taught]]()
+    """The examples with their texts, as `read_once`; what a text teaches is `told` to a person."""
+
+    def clash(before: Example[Taught], here: Example[Taught]) -> Mistake:
+        what = f"the text of {before.place}, there with {told(before.taught)}, here with {told(here.taught)}"
+        return Mistake(here.place, what, "a text teaches one thing", "remove the wrong one")
+
+    return [Read(example, work.parsed) for example, work in read_once(plan, examples, clash, progress)]
+
+
+def read_once(
+    plan: RunPlan,
+    examples: Sequence[Example[Taught]],
+    clash: Callable[[Example[Taught], Example[Taught]], Mistake],
+    progress: Progress,
+) -> list[tuple[Example[Taught], Work]]:
+    """The examples with their documents; of the same text that teaches the same only the first. ExamplesRefusedError
+    for documents that cannot be read, and for one text that teaches two things, of which `clash` makes the mistake;
+    MachineRefusedError."""
+    mistakes, found = list[Mistake](), dict[str, tuple[Example[Taught], Work]]()
     for count, (here, item) in enumerate(zip(examples, read_all(plan, examples), strict=True), 1):
         progress(count, len(examples))
         if isinstance(item, Mistake):
             mistakes.append(item)
             continue
-        before = found.setdefault(item.parsed.text_sha256, Read(here, item.parsed)).example
+        before, _ = found.setdefault(item.parsed.text_sha256, (here, item))
         if before.taught != here.taught:
-            what = f"the text of {before.place}, there with {told(before.taught)}, here with {told(here.taught)}"
-            mistakes.append(Mistake(here.place, what, "a text teaches one thing", "remove the wrong one"))
+            mistakes.append(clash(before, here))
     if mistakes:
         raise ExamplesRefusedError(mistakes)
     return list(found.values())

@@ -16,12 +16,12 @@ from pipeline.answer.machine import give_back_freed
 from pipeline.answer.models import answerer, load_model
 from pipeline.document import Parsed
 from pipeline.inbox.rows import Work
-from pipeline.learn.reading import read_all
+from pipeline.learn.reading import read_once
 from pipeline.learn.seen import RUN, Seen, fingerprints, text_digest, words_of
 from pipeline.paths.digest import file_sha256
 from pipeline.plan import RunPlan
 from pipeline.tasks import MEASURES, Task
-from pipeline.tasks.examples import Example, ExamplesRefusedError, Mistake, refused
+from pipeline.tasks.examples import Example, Mistake, refused
 from pipeline.text.sentences import split_sentences
 
 Progress = Callable[[int, int, str], None]
@@ -76,32 +76,16 @@ class Documents:
 def read_documents(plan: RunPlan, truths: Sequence[Example[Any]], progress: Progress) -> Documents:
     """Read the documents of examples. ExamplesRefusedError for those that cannot be read, that have no text, and for
     one text with two answers; MachineRefusedError where parsers cannot be held."""
-    files = sum(one.path is not None for one in truths)
-    begun = time.perf_counter()
-    read = read_all(plan, truths)
-    outcomes = list(_counted(read, len(truths), progress))
-    seconds = time.perf_counter() - begun
-    mistakes, first, works = list[Mistake](), dict[str, int](), dict[int, Work]()
-    for number, (truth, outcome) in enumerate(zip(truths, outcomes, strict=True)):
-        if isinstance(outcome, Mistake):
-            mistakes.append(outcome)
-            continue
-        before = first.setdefault(outcome.parsed.text_sha256, number)
-        if before == number:
-            works[number] = outcome
-        elif truths[before].taught != truth.taught:
-            told = f"the text of {truths[before].place}, with another answer"
-            mistakes.append(Mistake(truth.place, told, "one answer for a text", "remove the wrong one"))
-    if mistakes:
-        raise ExamplesRefusedError(mistakes)
-    kept = tuple(truths[number] for number in works)
-    return Documents(kept, tuple(works.values()), len(truths) - len(works), files, seconds if files else 0.0)
 
+    def clash(before: Example[Any], here: Example[Any]) -> Mistake:
+        told = f"the text of {before.place}, with another answer"
+        return Mistake(here.place, told, "one answer for a text", "remove the wrong one")
 
-def _counted(outcomes: Iterator[Work | Mistake], total: int, progress: Progress) -> Iterator[Work | Mistake]:
-    for done, outcome in enumerate(outcomes, 1):
-        progress(done, total, "reading documents")
-        yield outcome
+    files, begun = sum(one.path is not None for one in truths), time.perf_counter()
+    found = read_once(plan, truths, clash, lambda done, total: progress(done, total, "reading documents"))
+    seconds = time.perf_counter() - begun if files else 0.0
+    works = tuple(work for _, work in found)
+    return Documents(tuple(truth for truth, _ in found), works, len(truths) - len(found), files, seconds)
 
 
 def overlaps(documents: Documents, seen: Seen, whose: str) -> Iterator[Mistake]:

@@ -27,31 +27,21 @@ def passages(document: Parsed, model: Embedder, overlap: int = 0) -> list[Span]:
 
     With `overlap`, a passage that goes on after a cut inside a sentence begins so many characters before the cut.
     """
-    limit = budget(model)
-    sections = list(pairwise([*borders(document), len(document.text)]))
-    sentences = list(islice(_sentences(document.text, sections), MOST_PASSAGES + 1))
-    if len(sentences) <= MOST_PASSAGES:
-        return fitting(document.text, sentences, model, limit, overlap)[0]
-    return [
-        window
-        for start, end in sections
-        for window in windows(document.text, each_sentence(document.text, start, end), model, limit, overlap)
-    ]
+    some = list(islice(sentences(document), MOST_PASSAGES + 1))
+    if len(some) <= MOST_PASSAGES:
+        return fitting(document.text, some, model, budget(model), overlap)[0]
+    return windows_of(document, model, budget(model), overlap)
 
 
 def paragraphs(document: Parsed, model: Embedder) -> list[Span]:
     """The sentences of each page and section, neighbours joined up to PARAGRAPH_TOKENS: what heads are learned on."""
-    sections = pairwise([*borders(document), len(document.text)])
-    return [
-        window
-        for start, end in sections
-        for window in windows(document.text, each_sentence(document.text, start, end), model, PARAGRAPH_TOKENS)
-    ]
+    return windows_of(document, model, PARAGRAPH_TOKENS)
 
 
-def _sentences(text: str, sections: list[tuple[int, int]]) -> Iterator[Span]:
-    for start, end in sections:
-        yield from each_sentence(text, start, end)
+def sentences(document: Parsed) -> Iterator[Span]:
+    """The sentences of each page and section by itself."""
+    for start, end in pairwise([*borders(document), len(document.text)]):
+        yield from each_sentence(document.text, start, end)
 
 
 def windows_of(document: Parsed, model: TokenCounter, limit: int, overlap: int = 0) -> list[Span]:
@@ -66,6 +56,7 @@ def windows_of(document: Parsed, model: TokenCounter, limit: int, overlap: int =
 
 
 _SLACK: Final = 16  # tokens: a text beside its marks may have more of them than alone
+LONGEST: Final = 32  # characters of a token, on average: a longer text is not counted as a whole
 LEAST: Final = 64  # tokens of a window: of less nothing can be understood
 
 
@@ -102,13 +93,7 @@ def cut(document: Parsed, model: Writer, limit: int) -> list[Window]:
 
 def small_windows(document: Parsed, model: Writer, limit: int) -> list[Window]:
     """Neighbouring sentences of each page and section, in passages of at most `limit` tokens."""
-    sections = pairwise([*borders(document), len(document.text)])
-    spans = [
-        span
-        for start, end in sections
-        for span in windows(document.text, each_sentence(document.text, start, end), model, limit)
-    ]
-    return _counted(document.text, spans, model)
+    return _counted(document.text, windows_of(document, model, limit), model)
 
 
 def grouped(sizes: Sequence[int], most: int) -> list[range]:
@@ -120,15 +105,6 @@ def grouped(sizes: Sequence[int], most: int) -> list[range]:
             first, held = index, 0
         held += size
     return [*groups, range(first, len(sizes))] if sizes else []
-
-
-def sentences(document: Parsed) -> Iterator[Span]:
-    """The sentences of each page and section by itself."""
-    for start, end in pairwise([*borders(document), len(document.text)]):
-        yield from each_sentence(document.text, start, end)
-
-
-LONGEST: Final = 32  # characters of a token, on average: a longer text is not counted as a whole
 
 
 def _counted(text: str, spans: Sequence[Span], model: Writer) -> list[Window]:

@@ -123,7 +123,7 @@ def learned_and_asked(
 ) -> Iterator[Result]:
     """What a head that was learned from some contracts says of others."""
     head = fit.learn([one.taught for one in learned_from], sought(settings), meanings).head
-    on_head = settings.on_head(Nobody(), head.to_file({}))
+    on_head = settings.on_head(Nobody(), head.to_file())
     for one in asked:
         yield from results(on_head, head, settings, one)
 

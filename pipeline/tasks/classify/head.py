@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import fsum, sqrt
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,8 +101,8 @@ class Classifier:
         logits = self.logistic.logits(self.view.vectors(means), self.view.words(texts))
         return engine.softmax(logits, 1.0 / self.temperature)
 
-    def to_file(self, facts: dict[str, Any]) -> HeadFile:
-        """The file of this head, with further facts of it."""
+    def to_file(self) -> HeadFile:
+        """The file of this head."""
         vocabulary = self.view.vocabulary
         own = {
             "kind": KIND, "labels": list(self.labels), "scale": self.view.scale, "temperature": self.temperature,
@@ -111,7 +111,7 @@ class Classifier:
         arrays = {"centre": self.view.centre, "weights": self.logistic.weights, "bias": self.logistic.bias}
         if vocabulary:
             arrays |= {"word_weights": vocabulary.weights, "words": self.logistic.words}
-        return HeadFile({**facts, **own}, arrays)
+        return HeadFile(own, arrays)
 
     @classmethod
     def from_file(cls, head: HeadFile) -> Self:
@@ -157,10 +157,10 @@ class Prior:
         row = np.array([self.logits(shares)], np.float32)
         return [float(score) for score in engine.softmax(row, 1.0 / self.temperature)[0]]
 
-    def to_file(self, facts: dict[str, Any]) -> HeadFile:
-        """The file of this head, with further facts of it."""
+    def to_file(self) -> HeadFile:
+        """The file of this head."""
         own = {"kind": PRIOR, "labels": list(self.labels), "temperature": self.temperature}
-        return HeadFile({**facts, **own}, {"shares": self.shares})
+        return HeadFile(own, {"shares": self.shares})
 
     @classmethod
     def from_file(cls, head: HeadFile) -> Self:

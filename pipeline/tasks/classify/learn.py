@@ -166,7 +166,7 @@ def _check_counts(where: str, counts: Counter[str], names: Sequence[str]) -> Non
 
 def head_of(learned: fit.Learned) -> HeadFile:
     """The head, with its answers to the examples that it had not seen, their scores, and whether they were right."""
-    head = learned.classifier.to_file({})
+    head = learned.classifier.to_file()
     best, answers = learned.unseen.max(1), learned.unseen.argmax(1).astype(np.int32)
     right = (answers == learned.labels).astype(np.uint8)
     unseen = {"unseen_scores": best, "unseen_right": right, "unseen_answers": answers}
@@ -242,7 +242,7 @@ class PriorLesson(Lesson[str | None]):
             {name: counts[name] for name in names}, counts[None], found.before, found.right, found.calibration_error,
             found.threshold,
         )  # fmt: skip
-        return Learned(found.prior.to_file({}), measured)
+        return Learned(found.prior.to_file(), measured)
 
     def _shares(self, model: engine.LanguageModel, progress: Progress) -> list[list[float]]:
         """The share that the model gives to each label, and to none of them, for each document."""

@@ -5,7 +5,7 @@ are learned from: first such as lie evenly in it, then those that the last regre
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
@@ -111,7 +111,6 @@ def learn(
     taught: Sequence[Taught],
     fields: Sequence[Sought],
     meanings: Vectors,
-    told: Callable[[int, int], None] = lambda done, total: None,
 ) -> Learned:
     """Learn the fields from documents, two at least. `meanings`: the vectors of the fields' names and descriptions."""
     learning = _Learning(taught, fields, meanings)
@@ -119,7 +118,6 @@ def learn(
     found = list[tuple[HeldOut, Vectors]]()
     folds = min(FOLDS, len(taught))
     for fold in range(folds):
-        told(fold, folds)
         held = [number for number in range(len(taught)) if number % folds == fold]
         rest = learning.fit([number for number in range(len(taught)) if number % folds != fold], whole)
         found += [one for number in held for one in learning.found(rest, number)]

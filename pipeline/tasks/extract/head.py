@@ -6,7 +6,7 @@ that it is right was learned from documents that the head had not seen (Platt 19
 to be given.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
@@ -83,8 +83,8 @@ class FieldsHead:
             return Least(self.thresholds[field], THRESHOLD, many)
         return Least(said, said, many)
 
-    def to_file(self, facts: Mapping[str, Any]) -> HeadFile:
-        """The file of this head, with further facts of it."""
+    def to_file(self) -> HeadFile:
+        """The file of this head."""
         numbers = zip(self.levels, self.slopes, self.thresholds, strict=True)
         fields = [
             {"name": field.name, "type": field.type, "pattern": field.pattern, "level": level, "slope": slope,
@@ -97,7 +97,7 @@ class FieldsHead:
             "weights": self.logistic.weights.astype(np.float16),
             "word_weights": self.logistic.words.astype(np.float16), "bias": self.logistic.bias,
         }  # fmt: skip
-        return HeadFile({**facts, **own}, arrays)
+        return HeadFile(own, arrays)
 
     @classmethod
     def from_file(cls, head: HeadFile) -> Self:

@@ -314,7 +314,7 @@ def _check_counts(where: str, answers: Sequence[Sequence[Sequence[Answer] | None
 
 def head_of(learned: fit.Learned) -> HeadFile:
     """The head, with what it found in documents that it had not seen, by which promises are made."""
-    head = learned.head.to_file({})
+    head = learned.head.to_file()
     return HeadFile(head.facts, {**head.arrays, **arrays_of([one.finding for one in learned.unseen])})
 
 

@@ -5,7 +5,7 @@ a ridge regression of the ROUGE-L of sentences of examples.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum, sqrt
 from typing import Any, Final, Self
@@ -44,14 +44,14 @@ class SentencesHead:
         usual = float(self.ridge.bias[0]) - fsum(found) / max(1, len(found))
         return [round(max(0.0, min(1.0, score + usual)), 6) for score in found]
 
-    def to_file(self, facts: Mapping[str, Any]) -> HeadFile:
-        """The file of this head, with further facts of it."""
+    def to_file(self) -> HeadFile:
+        """The file of this head."""
         own: dict[str, Any] = {"kind": KIND, "scale": self.scale, "words": list(self.words)}
         arrays: dict[str, NDArray[Any]] = {
             "centre": self.centre, "weights": self.ridge.weights, "word_weights": self.ridge.words,
             "bias": self.ridge.bias,
         }  # fmt: skip
-        return HeadFile({**facts, **own}, arrays)
+        return HeadFile(own, arrays)
 
     @classmethod
     def from_file(cls, head: HeadFile) -> Self:

@@ -5,7 +5,7 @@ were not seen.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
 from pathlib import Path
@@ -65,12 +65,11 @@ class Fitted:
     best: float
 
 
-def fit_sentences(taught: Sequence[Taught], told: Callable[[int, int], None] = lambda done, total: None) -> Fitted:
+def fit_sentences(taught: Sequence[Taught]) -> Fitted:
     """Learn from documents with their summaries, two at least."""
     learning = _Learning(taught)
     folds, chosen = min(FOLDS, len(taught)), list[float]()
     for fold in range(folds):
-        told(fold, folds)
         head = learning.fit([number for number in range(len(taught)) if number % folds != fold])
         chosen += [learning.of_best(head, number) for number in range(len(taught)) if number % folds == fold]
     aims = learning.aims
@@ -197,7 +196,7 @@ class SummaryLesson(Lesson[tuple[str, ...]]):
             raise refused(self.where, "summaries that share no word with their documents", "summaries of the documents")
         count = sum(len(one.sentences) for one in taught)
         measured = SummariesMeasured(count, learned.chosen, learned.first, learned.best)
-        return Learned(learned.head.to_file({}), measured)
+        return Learned(learned.head.to_file(), measured)
 
 
 def read_summaries(source: Path) -> list[Example[tuple[str, ...]]]:

@@ -15,7 +15,7 @@ from pipeline.tasks.classify.head import Prior
 from tests.pipeline.tasks.scribe import Scribe
 
 LABELS = (Label("lease"), Label("letter"))
-HEAD = Prior(("lease", "letter"), np.array([0.9, 0.1], np.float32)).to_file({})
+HEAD = Prior(("lease", "letter"), np.array([0.9, 0.1], np.float32)).to_file()
 SHARES = {"lease": 0.6, "letter": 0.2, "none of these": 0.2}
 
 

@@ -41,7 +41,7 @@ def answered(its: FieldsHead, number: int, **keys: float) -> dict[str, tuple[str
     fields = [{"name": field.name, "type": field.type, **keys} for field in FIELDS]
     task = ExtractSettings.from_json({"fields": fields})
     one = taught(number)
-    rows = task.on_head(Nobody(), its.to_file({})).answer(one.document, one.passages, one.vectors).columns["fields"]
+    rows = task.on_head(Nobody(), its.to_file()).answer(one.document, one.passages, one.vectors).columns["fields"]
     return {row["name"]: (row["value"], row["score"]) for row in rows}
 
 
@@ -136,14 +136,14 @@ def several(its: FieldsHead, number: int) -> dict[str, list[tuple[str | None, fl
     """The values and scores that the task gives for fields that may have several."""
     fields = [{"name": field.name, "type": field.type, "many": True} for field in FIELDS]
     one, found = taught(number), dict[str, list[tuple[str | None, float]]]()
-    task = ExtractSettings.from_json({"fields": fields}).on_head(Nobody(), its.to_file({}))
+    task = ExtractSettings.from_json({"fields": fields}).on_head(Nobody(), its.to_file())
     for row in task.answer(one.document, one.passages, one.vectors).columns["fields"]:
         found.setdefault(row["name"], []).append((row["value"], row["score"]))
     return found
 
 
 def test_a_head_that_has_learned_no_thresholds_can_be_used() -> None:
-    file = head().to_file({})
+    file = head().to_file()
     fields = [{key: value for key, value in field.items() if key != "threshold"} for field in file.facts["fields"]]
     assert FieldsHead.from_file(HeadFile({**file.facts, "fields": fields}, file.arrays)).thresholds == (THRESHOLD,) * 2
 
@@ -151,9 +151,9 @@ def test_a_head_that_has_learned_no_thresholds_can_be_used() -> None:
 def test_a_head_says_the_same_from_its_file(tmp_path: Path) -> None:
     its = head()
     path = tmp_path / "a.head"
-    write_head(path, its.to_file({"job": "x"}))
+    write_head(path, its.to_file())
     again = FieldsHead.from_file(read_head(path))
-    assert again.to_file({"job": "x"}).to_bytes() == path.read_bytes()
+    assert again.to_file().to_bytes() == path.read_bytes()
     assert answered(again, 7) == answered(its, 7)
     assert path.stat().st_size < 200_000
 
@@ -168,8 +168,8 @@ def test_a_head_says_the_same_from_its_file(tmp_path: Path) -> None:
 def test_a_head_for_other_fields_is_refused(change: dict[str, object], told: str) -> None:
     task = ExtractSettings.from_json(change)
     with pytest.raises(Exception, match=told):
-        task.check_head(head().to_file({}))
-    ExtractSettings.from_json({"fields": [{"name": "due", "type": "date"}]}).check_head(head().to_file({}))
+        task.check_head(head().to_file())
+    ExtractSettings.from_json({"fields": [{"name": "due", "type": "date"}]}).check_head(head().to_file())
 
 
 def test_the_same_bits_on_every_instruction_set_and_with_any_threads() -> None:

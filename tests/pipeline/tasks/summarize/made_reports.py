@@ -47,4 +47,4 @@ def head() -> SentencesHead:
 
 
 if __name__ == "__main__":
-    print(hashlib.sha256(head().to_file({}).to_bytes()).hexdigest())
+    print(hashlib.sha256(head().to_file().to_bytes()).hexdigest())

@@ -31,12 +31,12 @@ def test_what_is_measured_lies_between_the_first_and_the_best_sentence() -> None
 
 def test_a_head_says_the_same_from_its_file(tmp_path: Path) -> None:
     its, one, path = head(), taught(7), tmp_path / "a.head"
-    write_head(path, its.to_file({"job": "x"}))
+    write_head(path, its.to_file())
     again = SentencesHead.from_file(read_head(path))
     assert again.scores(one.document, one.sentences, one.vectors) == its.scores(
         one.document, one.sentences, one.vectors
     )
-    assert again.to_file({"job": "x"}).to_bytes() == path.read_bytes()
+    assert again.to_file().to_bytes() == path.read_bytes()
 
 
 def test_the_same_bits_on_every_instruction_set_and_with_any_threads() -> None:
