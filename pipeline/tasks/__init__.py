@@ -22,18 +22,7 @@ from pipeline.tasks.classify import ClassifySettings
 from pipeline.tasks.classify.answers import Label
 from pipeline.tasks.extract import ExtractSettings
 from pipeline.tasks.extract.fields import Field
-from pipeline.tasks.kinds import (
-    EMBEDDING,
-    SEQUENCE,
-    SPAN,
-    TEXT,
-    TOKENS,
-    Answerer,
-    Embedder,
-    Headed,
-    Writer,
-    Writing,
-)
+from pipeline.tasks.kinds import EMBEDDING, SEQUENCE, SPAN, TEXT, TOKENS, Answerer, Embedder, Headed, Writer, Writing
 from pipeline.tasks.prompts import VERSION as PROMPTS
 from pipeline.tasks.settings import NOT_BLANK, Key, Settings, SettingsError, Text, keys_of
 from pipeline.tasks.summarize import SummarizeSettings

@@ -27,13 +27,7 @@ from pipeline.tasks.kinds import EMBEDDING, TEXT, Embedder, Headed, Writer, Writ
 from pipeline.tasks.settings import Settings, SettingsError, Steps, keys_of, made, plain
 
 EVIDENCE: Final = pa.struct(
-    [
-        ("page", pa.int32()),
-        ("start", pa.int64()),
-        ("end", pa.int64()),
-        ("text", pa.string()),
-        ("section", pa.string()),
-    ]
+    [("page", pa.int32()), ("start", pa.int64()), ("end", pa.int64()), ("text", pa.string()), ("section", pa.string())]
 )
 """The type of a place in a document, for columns of rows."""
 

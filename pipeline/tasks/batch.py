@@ -38,8 +38,7 @@ class BatchSettings(Task):
     """
 
     models: Annotated[
-        tuple[Text, ...],
-        Key("names by which requests may call the model, beside its own; answers bear its own"),
+        tuple[Text, ...], Key("names by which requests may call the model, beside its own; answers bear its own")
     ] = ()
 
     purpose: ClassVar[str] = "an answer to each request of files in the OpenAI Batch format"

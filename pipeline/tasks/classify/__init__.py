@@ -80,8 +80,7 @@ class ClassifySettings(Task):
         ),
     ] = 0.3
     calibrate: Annotated[
-        bool,
-        Key("divide a label's probability by its share for an empty document: for small models that write"),
+        bool, Key("divide a label's probability by its share for an empty document: for small models that write")
     ] = False
     accept: Annotated[
         Accept | None,

@@ -43,8 +43,7 @@ class Field(Settings):
     description: Annotated[str, Key("what the value means, in a few words; it is compared by meaning")] = ""
     pattern: Annotated[Text | None, Key("the regular expression of a field of type regex")] = None
     entity: Annotated[
-        Text | None,
-        Key("of a model that tags tokens: the type of entity that is the field's value, such as PER"),
+        Text | None, Key("of a model that tags tokens: the type of entity that is the field's value, such as PER")
     ] = None
     many: Annotated[bool, Key("whether it may have several values, such as the parties of a contract")] = False
     threshold: Annotated[

@@ -24,16 +24,10 @@ from pipeline.tasks.features import Vectors, middle_and_scale
 
 
 class Words:
-    """The words of all candidates, numbered as they come, and in how many documents each of them stands."""
+    """The words of all candidates, numbered as they come."""
 
     def __init__(self) -> None:
-        self._numbers, self._counts = dict[str, int](), Counter[int]()
-        self._before = Counter[int]()  # the document at which a word was met last
-        self._documents = 0
-
-    def begin(self) -> None:
-        """Go on to the next document."""
-        self._documents += 1
+        self._numbers = dict[str, int]()
 
     def bags(self, words: Iterable[Iterable[str]]) -> engine.Bags:
         """The words of each candidate, each once, by number."""
@@ -41,15 +35,14 @@ class Words:
         for its in words:
             found += sorted({self._numbers.setdefault(word, len(self._numbers)) for word in its})
             starts.append(len(found))
-        for number in set(found):
-            if self._before[number] != self._documents:
-                self._before[number] = self._documents
-                self._counts[number] += 1
         return engine.Bags(np.array(starts, np.int64), np.array(found, np.int32), np.ones(len(found), np.float32), 0)
 
-    def known(self) -> tuple[list[str], NDArray[np.int32]]:
+    def known(self, documents: Iterable[Iterable[engine.Bags]]) -> tuple[list[str], NDArray[np.int32]]:
         """The words that stand in two documents at least, in order, and the place of each number among them, or -1."""
-        known = sorted(word for word, number in self._numbers.items() if self._counts[number] > 1)
+        counts = Counter(
+            number for its in documents for number in {word for bags in its for word in bags.words.tolist()}
+        )
+        known = sorted(word for word, number in self._numbers.items() if counts[number] > 1)
         places = np.full(len(self._numbers), -1, np.int32)
         for place, word in enumerate(known):
             places[self._numbers[word]] = place
@@ -107,11 +100,7 @@ class Learned:
     unseen: Sequence[HeldOut]
 
 
-def learn(
-    taught: Sequence[Taught],
-    fields: Sequence[Sought],
-    meanings: Vectors,
-) -> Learned:
+def learn(taught: Sequence[Taught], fields: Sequence[Sought], meanings: Vectors) -> Learned:
     """Learn the fields from documents, two at least. `meanings`: the vectors of the fields' names and descriptions."""
     learning = _Learning(taught, fields, meanings)
     whole = learning.fit(range(len(taught)))
@@ -155,12 +144,11 @@ class _Learning:
         self._answers = [one.answers for one in taught]
         every = Words()
         sheets = [self._sheets_of(one, every) for one in taught]
-        self._known, places = every.known()
+        self._known, places = every.known([sheet.bags for sheet in its] for its in sheets)
         self._sheets = [[replace(sheet, bags=placed(sheet.bags, places)) for sheet in its] for its in sheets]
 
     def _sheets_of(self, taught: Taught, every: Words) -> list[_Sheet]:
         page, sheets = Page(taught.document, taught.passages), list[_Sheet]()
-        every.begin()
         for type_, pattern in self._types:
             candidates = page.candidates(type_, pattern)
             mine = [i for i, field in enumerate(self._fields) if (field.type, field.pattern) == (type_, pattern)]
@@ -242,11 +230,7 @@ class _Learning:
         return replace(one, score=head.probability(one.field, one.logit), values=tuple(values))
 
     def head(
-        self,
-        logistic: engine.Logistic,
-        levels: Sequence[float],
-        slopes: Sequence[float],
-        thresholds: Sequence[float],
+        self, logistic: engine.Logistic, levels: Sequence[float], slopes: Sequence[float], thresholds: Sequence[float]
     ) -> FieldsHead:
         """The head as its file has it: with weights of 16 bits, and with no words but those that have any."""
         weights, words = (part.astype(np.float16).astype(np.float32) for part in (logistic.weights, logistic.words))

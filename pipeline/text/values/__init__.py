@@ -36,12 +36,4 @@ VALUES: Mapping[str, Finder] = {
     "organisation": find_organisations,
 }
 
-__all__ = [
-    "VALUES",
-    "Finder",
-    "Reading",
-    "Value",
-    "check_pattern",
-    "pattern_finder",
-    "read_habits",
-]
+__all__ = ["VALUES", "Finder", "Reading", "Value", "check_pattern", "pattern_finder", "read_habits"]
