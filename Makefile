@@ -35,10 +35,10 @@ IN_PARTS := \
 	engine/test_accuracy.py engine/test_arithmetic.py engine/test_fences.py engine/test_identity.py \
 	faults/test_hostile.py faults/test_replay.py faults/test_tamper.py faults/test_torture.py \
 	jobs/nights/test_handing.py nights/test_deadlines.py pipeline/atrest/test_killed.py \
-	pipeline/learn/test_extracting.py pipeline/learn/test_summarizing.py pipeline/outbox/test_recover.py \
-	pipeline/parse/pdf/test_recognition.py pipeline/proof/test_openings.py pipeline/records/test_current.py \
-	pipeline/reports/test_nightly.py pipeline/rerun/test_killed.py pipeline/review/test_killed.py \
-	pipeline/test_window.py pipeline/text/values/test_values.py
+	pipeline/outbox/test_recover.py pipeline/parse/pdf/test_recognition.py pipeline/proof/test_openings.py \
+	pipeline/records/test_current.py pipeline/reports/test_nightly.py pipeline/rerun/test_killed.py \
+	pipeline/review/test_killed.py pipeline/tasks/extract/test_extracting.py \
+	pipeline/tasks/summarize/test_summarizing.py pipeline/test_window.py pipeline/text/values/test_values.py
 # --no-compile: of half of what is installed nothing is ever imported; what is gets its bytecode then.
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --only-binary :all: --require-hashes
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pipeline.answer.heads import promises_of, with_head
-    from pipeline.answer.machine import Machine, kernels_of, look_at_machine
+    from pipeline.answer.machine import Machine, Warming, kernels_of, look_at_machine
     from pipeline.answer.models import (
         check_machine,
         check_model,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         writing_of,
     )
     from pipeline.answer.today import digest_today, remembered_sha256
-    from pipeline.answer.warming import Warming
     from pipeline.atrest.errors import DamagedError, EncryptedError
     from pipeline.atrest.files import AtRest
     from pipeline.atrest.kek import make_kek
@@ -41,16 +40,13 @@ if TYPE_CHECKING:
     from pipeline.cluster.look import look_at_workers
     from pipeline.cluster.peers import HEAD_ROLE, WORKER_ROLE, read_credential
     from pipeline.cluster.serving import run_scheduler, run_worker
-    from pipeline.control.admit import Admitted, Note, NotStatedError, Revoked, admit, revoke
-    from pipeline.control.check import Checked, verify_models
-    from pipeline.control.compare import Comparison, Said, compare
+    from pipeline.control.admit import Admitted, Checked, Note, NotStatedError, Revoked, admit, revoke, verify_models
+    from pipeline.control.compare import Comparison, Said, compare, read_lines
     from pipeline.control.files import find_file, list_heads
     from pipeline.control.rollback import NothingBeforeError, RolledBack, roll_back
-    from pipeline.control.texts import read_lines
     from pipeline.errors import BadPartError, DocumentError, Failure, MachineRefusedError, ModelRefusedError
     from pipeline.forecast import Expected, File, Outlook, Span, median_errors, outlook
-    from pipeline.heads.builtin import head_path
-    from pipeline.heads.file import read_head
+    from pipeline.heads import head_path, read_head
     from pipeline.inbox.batches import Sightings
     from pipeline.inbox.discover import Candidate, Scan, scan
     from pipeline.inbox.find import check_inbox, set_aside
@@ -60,7 +56,6 @@ if TYPE_CHECKING:
     from pipeline.keep.erasure import Erased, ErasureRefusedError, erase
     from pipeline.keep.holds import Hold, hold, holds, release
     from pipeline.kernel.network import WATCHED, Silence, refuse_network, watch_network
-    from pipeline.learn.examples import ExamplesRefusedError
     from pipeline.learn.learning import LearnReport, learn_head
     from pipeline.outbox.results import results
     from pipeline.outbox.running import Running, running
@@ -100,14 +95,9 @@ if TYPE_CHECKING:
     from pipeline.proof.story import Story, story
     from pipeline.proof.verify import Verification, verify
     from pipeline.proof.words import members_in_words
-    from pipeline.quality.bootstrap import Figure
-    from pipeline.quality.classes import LabelScore
-    from pipeline.quality.costs import Prices
-    from pipeline.quality.fields import FieldScore
-    from pipeline.quality.floors import MEASURES, WORDS
     from pipeline.quality.gate import check_quality
     from pipeline.quality.page import write_page
-    from pipeline.quality.qualify import Asked, Measured, Qualification, qualify
+    from pipeline.quality.qualify import Asked, Measured, Prices, Qualification, qualify
     from pipeline.records.costs import AllCosts, Costs, Held, JobCosts, MetFiles
     from pipeline.records.drop import Drop, LeftFile, RefusedFile
     from pipeline.records.entries import Tally, entries_at, meaning, read_entries, tally
@@ -183,6 +173,8 @@ if TYPE_CHECKING:
     from pipeline.stages.ahead import Memory, known_costs, machines_of, memory_of, model_of, waiting
     from pipeline.states import OF_RUNS, State
     from pipeline.tasks import (
+        FIGURES,
+        MEASURES,
         NOT_BLANK,
         TASKS,
         AskSettings,
@@ -199,6 +191,8 @@ if TYPE_CHECKING:
         Writing,
         keys_of,
     )
+    from pipeline.tasks.examples import ExamplesRefusedError
+    from pipeline.tasks.judging import FieldScore, Figure, LabelScore
     from pipeline.version import FORMAT, VERSION_FILE, WorkspaceRefusedError, check_version, write_version
     from pipeline.view.drawer import Drawer
     from pipeline.view.places import Place
@@ -209,13 +203,12 @@ if TYPE_CHECKING:
 
 _LATER = {
     "pipeline.answer.heads": "promises_of with_head",
-    "pipeline.answer.machine": "Machine kernels_of look_at_machine",
+    "pipeline.answer.machine": "Machine Warming kernels_of look_at_machine",
     "pipeline.answer.models": (
         "check_machine check_model copy_head copy_model examine_model existing glance_at_model import_model "
         "inspect_model is_gguf list_models model_sha256 quantize_model same_use writing_of"
     ),
     "pipeline.answer.today": "digest_today remembered_sha256",
-    "pipeline.answer.warming": "Warming",
     "pipeline.atrest.errors": "DamagedError EncryptedError",
     "pipeline.atrest.files": "AtRest",
     "pipeline.atrest.kek": "make_kek",
@@ -225,30 +218,26 @@ _LATER = {
     "pipeline.backup.manifest": "BackupRefusedError",
     "pipeline.backup.restoring": "Restored restore",
     "pipeline.bench.measure": "Bench Ceiling bench_model",
-    "pipeline.records.settings": "Difference differences label read_settings settings_in_words",
-    "pipeline.records.entries": "Tally entries_at meaning read_entries tally",
     "pipeline.cluster.authority": "issue_credential make_credentials",
     "pipeline.cluster.look": "look_at_workers",
     "pipeline.cluster.peers": "HEAD_ROLE WORKER_ROLE read_credential",
     "pipeline.cluster.serving": "run_scheduler run_worker",
-    "pipeline.control.admit": "Admitted Note NotStatedError Revoked admit revoke",
-    "pipeline.control.check": "Checked verify_models",
-    "pipeline.control.compare": "Comparison Said compare",
+    "pipeline.control.admit": "Admitted Checked Note NotStatedError Revoked admit revoke verify_models",
+    "pipeline.control.compare": "Comparison Said compare read_lines",
     "pipeline.control.files": "find_file list_heads",
     "pipeline.control.rollback": "NothingBeforeError RolledBack roll_back",
-    "pipeline.control.texts": "read_lines",
     "pipeline.errors": "BadPartError DocumentError Failure MachineRefusedError ModelRefusedError",
     "pipeline.forecast": "Expected File Outlook Span median_errors outlook",
-    "pipeline.heads.builtin": "head_path",
-    "pipeline.heads.file": "read_head",
+    "pipeline.heads": "head_path read_head",
+    "pipeline.inbox.batches": "Sightings",
     "pipeline.inbox.discover": "Candidate Scan scan",
     "pipeline.inbox.find": "check_inbox set_aside",
     "pipeline.inbox.reader": "Protection protections_here",
-    "pipeline.inbox.batches": "Sightings",
+    "pipeline.index.index": "Index items_in_order open_index rows_in_order",
+    "pipeline.index.values": "SORTS Day Filter Happening Item ModelUse Night Page RunTold Throughput",
     "pipeline.keep.erasure": "Erased ErasureRefusedError erase",
     "pipeline.keep.holds": "Hold hold holds release",
     "pipeline.kernel.network": "WATCHED Silence refuse_network watch_network",
-    "pipeline.learn.examples": "ExamplesRefusedError",
     "pipeline.learn.learning": "LearnReport learn_head",
     "pipeline.outbox.results": "results",
     "pipeline.outbox.running": "Running running",
@@ -260,8 +249,10 @@ _LATER = {
     "pipeline.pages.axes": "Tick axis",
     "pipeline.pages.template": "render_page",
     "pipeline.parse": "Limits find_tesseract",
+    "pipeline.parse.view.seen": "Mark",
+    "pipeline.paths.beneath": "HELD_OPEN shared_with",
     "pipeline.plan": (
-        "Bounds CLUSTER_THREADS Cluster HeadRef Input ModelRef Ocr Quality Rerun Retention RunPlan RunRequest Site"
+        "CLUSTER_THREADS Bounds Cluster HeadRef Input ModelRef Ocr Quality Rerun Retention RunPlan RunRequest Site"
     ),
     "pipeline.proof.choose": "Choice",
     "pipeline.proof.export.folder": "Exported export",
@@ -269,52 +260,45 @@ _LATER = {
     "pipeline.proof.now": "NOT_VERIFIED LastVerified StatusNow",
     "pipeline.proof.replay": "Replay replay",
     "pipeline.proof.search": "Query Recall jobs_and_runs recall search",
+    "pipeline.proof.serving": "Known Rule ServiceNow",
     "pipeline.proof.status": "JobStatus status",
     "pipeline.proof.story": "Story story",
     "pipeline.proof.verify": "Verification verify",
     "pipeline.proof.words": "members_in_words",
-    "pipeline.quality.bootstrap": "Figure",
-    "pipeline.quality.classes": "LabelScore",
-    "pipeline.quality.costs": "Prices",
-    "pipeline.quality.fields": "FieldScore",
-    "pipeline.quality.floors": "MEASURES WORDS",
     "pipeline.quality.gate": "check_quality",
     "pipeline.quality.page": "write_page",
-    "pipeline.quality.qualify": "Asked Measured Qualification qualify",
-    "pipeline.records.register": "Admissions Decision Register check_admitted model_news read_admissions refusal_of",
+    "pipeline.quality.qualify": "Asked Measured Prices Qualification qualify",
     "pipeline.records.costs": "AllCosts Costs Held JobCosts MetFiles",
     "pipeline.records.drop": "Drop LeftFile RefusedFile",
+    "pipeline.records.entries": "Tally entries_at meaning read_entries tally",
     "pipeline.records.journal": "ClockSeen Recorded look_at_clock open_journal record",
     "pipeline.records.private": "refuse_open",
-    "pipeline.proof.serving": "Known Rule ServiceNow",
+    "pipeline.records.register": "Admissions Decision Register check_admitted model_news read_admissions refusal_of",
+    "pipeline.records.settings": "Difference differences label read_settings settings_in_words",
     "pipeline.records.types": (
         "KINDS ConsoleInvited ConsoleRevoked Document Isolation JobBroken JobMended ModelAndHead NetworkRefused "
         "Notified ReadCheckpoint ReadProof ReadRecall ReadResults ReadStory ReadThere Record RefusedThere Reviewed "
-        "RunFinished RunStarted Sampled ServiceEnded ServiceReloaded ServiceStarted SignedIn StartDecided StartSet "
-        "StartedThere Verified"
+        "RunFinished RunStarted Sampled ServiceEnded ServiceReloaded ServiceStarted SignedIn StartDecided "
+        "StartedThere StartSet Verified"
     ),
     "pipeline.report": "COMPUTING READING Observer Rerunning RunReport joined",
     "pipeline.rerun": "RERUNNABLE Rechosen foresee_rerun",
-    "pipeline.index.index": "Index items_in_order open_index rows_in_order",
-    "pipeline.index.values": "SORTS Day Filter Happening Item ModelUse Night Page RunTold Throughput",
-    "pipeline.review.seen": "ReviewRefusedError entry_of job_of row_of",
-    "pipeline.review.sampling": "Standing draw new_seed samples standing",
-    "pipeline.review.sheets": (
-        "REVIEWABLE SHEETS BadSheetError Filled format_csv format_jsonl parse_sheet seen_digits"
-    ),
     "pipeline.review.deciding": (
         "RefusedReview Review ReviewOutcome decide reviews_refused reviews_waiting take_up_reviews"
     ),
     "pipeline.review.examples": "REVIEW review_examples",
+    "pipeline.review.sampling": "Standing draw new_seed samples standing",
+    "pipeline.review.seen": "ReviewRefusedError entry_of job_of row_of",
+    "pipeline.review.sheets": "REVIEWABLE SHEETS BadSheetError Filled format_csv format_jsonl parse_sheet seen_digits",
     "pipeline.run": "run",
     "pipeline.stages.ahead": "Memory known_costs machines_of memory_of model_of waiting",
     "pipeline.states": "OF_RUNS State",
     "pipeline.tasks": (
-        "NOT_BLANK TASKS AskSettings BatchSettings ClassifySettings ExtractSettings Field Key Label Line "
-        "SettingsError SummarizeSettings Task Writing keys_of"
+        "FIGURES MEASURES NOT_BLANK TASKS AskSettings BatchSettings ClassifySettings ExtractSettings Field Key Label "
+        "Line SettingsError SummarizeSettings Task Writing keys_of"
     ),
-    "pipeline.parse.view.seen": "Mark",
-    "pipeline.paths.beneath": "HELD_OPEN shared_with",
+    "pipeline.tasks.examples": "ExamplesRefusedError",
+    "pipeline.tasks.judging": "FieldScore Figure LabelScore",
     "pipeline.version": "FORMAT VERSION_FILE WorkspaceRefusedError check_version write_version",
     "pipeline.view.drawer": "Drawer",
     "pipeline.view.places": "Place",
@@ -323,7 +307,7 @@ _LATER = {
     "pipeline.view.viewed": "Drawn NotShownError Viewed draw_page open_document",
     "pipeline.view.windows": "window_at windows_of",
 }
-"""The public names by their homes: module -> names, with a blank between two."""
+
 _HOMES = {name: home for home, names in _LATER.items() for name in names.split()}
 
 

@@ -271,3 +271,29 @@ def test_top_level_is_the_agreed_one() -> None:
         "pipeline",
         "tests",
     }
+
+
+# files of pipeline/ outside of tasks/ that still name a task or ask which one it is
+KNOW_TASKS = {
+    "pipeline/plan.py",
+    "pipeline/review/answers.py",
+    "pipeline/review/asked.py",
+    "pipeline/review/examples.py",
+    "pipeline/review/queue/answers.py",
+    "pipeline/review/sheets.py",
+}
+
+
+def test_only_tasks_know_which_tasks_there_are() -> None:
+    names = {"classify", "extract", "summarize", "ask", "batch"}
+    kinds = {f"{name.title()}Settings" for name in names}
+
+    def names_one(path: Path) -> bool:
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        told = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+        return bool(names & told or kinds & {node.id for node in nodes if isinstance(node, ast.Name)})
+
+    inner = (path for path in FILES if relative(path).startswith("pipeline/"))
+    outside = (path for path in inner if not relative(path).startswith("pipeline/tasks/"))
+    found = {relative(path) for path in outside if names_one(path)}
+    assert found <= KNOW_TASKS

@@ -228,7 +228,7 @@ def _print_own(one: pipeline.Measured) -> None:
     judgement = one.judgement
     for figure in judgement.figures:
         value, low, high = _interval(figure)
-        say(f"  {figure.name:<14} {value} ({low} to {high})  {pipeline.WORDS[figure.name]}")
+        say(f"  {figure.name:<14} {value} ({low} to {high})  {pipeline.FIGURES[figure.name]}")
     if judgement.calibration:
         say(f"  {'scores':<14} wrong by {judgement.calibration.error:.3f} on average")
     _print_labels(judgement.labels)

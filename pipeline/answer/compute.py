@@ -16,7 +16,7 @@ from pipeline.parse import KINDS
 from pipeline.plan import UNBOUND, Bounds
 from pipeline.states import State
 from pipeline.tasks import Answer, Embedder, EmbeddingTask, Headed, HeadedTask
-from pipeline.tasks.embedding.passages import budget
+from pipeline.tasks.passages import budget
 from pipeline.text.chunk import Chunk, plan
 
 BATCH_CHARACTERS: Final = 60_000  # about 15,000 tokens: enough to fill the engine, little enough to show progress

@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pipeline.errors import ModelRefusedError
-from pipeline.heads.builtin import head_files
-from pipeline.heads.file import HeadFile, read_head
+from pipeline.heads import HeadFile, head_files, read_head
 from pipeline.plan import HeadRef, RunPlan
 from pipeline.tasks import TaskRefusedError
 

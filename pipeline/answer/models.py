@@ -13,11 +13,11 @@ from pipeline.answer.converse import Conversing
 from pipeline.answer.heads import check_head_there, did_you_mean, load_head
 from pipeline.answer.vectors import kept_vectors
 from pipeline.errors import MachineRefusedError, ModelRefusedError
-from pipeline.heads.file import HeadFile, read_head, write_head
+from pipeline.heads import HeadFile, read_head, write_head
 from pipeline.paths.names import file_sha256
 from pipeline.plan import ModelRef, RunPlan, Site
 from pipeline.tasks import EMBEDDING, SEQUENCE, SPAN, TEXT, TOKENS, TaskRefusedError, Writer, Writing, name_of
-from pipeline.tasks.embedding.prompted import reading_documents
+from pipeline.tasks.meanings import reading_documents
 
 Loaded = engine.Model | engine.LanguageModel
 _LONGEST = 115  # characters of a name that gets digits behind it

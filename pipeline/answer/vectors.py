@@ -25,7 +25,7 @@ import audit
 import engine
 from pipeline.plan import RunPlan, Site
 from pipeline.records.indexes import forget_vectors, vectors_of
-from pipeline.tasks.embedding.prompted import WithPrompts
+from pipeline.tasks.meanings import WithPrompts
 
 Vectors = NDArray[np.float32]
 WORTH: Final = 64  # texts: fewer are embedded in no time

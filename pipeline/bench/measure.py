@@ -141,7 +141,6 @@ def to_json(found: Bench) -> dict[str, Any]:
 def _measure(
     path: Path, threads: int, tokens: Sequence[int], seconds: float, tell: Callable[[str], None]
 ) -> dict[str, Any]:
-    """The measurements of a child with so many threads."""
     for line in _child(path, threads, tokens, seconds):
         if "refused" in line:
             raise ModelRefusedError(line["refused"])

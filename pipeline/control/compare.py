@@ -4,22 +4,21 @@ Documents are read once, as a run reads them, and answered by the very code of a
 """
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pipeline.answer.heads import with_head
 from pipeline.answer.models import answerer, check_machine, check_model, examine_model, load_model, writing_of
 from pipeline.control.files import HEAD
-from pipeline.control.texts import read_given
 from pipeline.errors import ModelRefusedError
 from pipeline.inbox.order import Ended, Row, Work, ended_row
-from pipeline.learn.examples import Given
 from pipeline.learn.reading import open_reader, work_of
 from pipeline.paths.names import file_sha256
 from pipeline.plan import HeadRef, RunPlan
 from pipeline.tasks import Line
+from pipeline.tasks.examples import SOURCES, ExamplesRefusedError, Given, Mistake, decoded, files_of, of_file, refused
 
 Progress = Callable[[int, int, str], None]
 _NO_ANSWER = frozenset({"score", "scores", "evidence"})
@@ -94,14 +93,12 @@ def compare(plan: RunPlan, a: Path, b: Path, source: Path, progress: Progress) -
 
 
 def _with(plan: RunPlan, path: Path) -> RunPlan:
-    """The plan with the model or head in this file, and no other pinned."""
     if path.suffix == HEAD:
         return replace(plan, model=replace(plan.model, head=HeadRef(path.stem, path, None)))
     return replace(plan, model=replace(plan.model, name=path.stem, path=path, sha256=None))
 
 
 def _checked(plan: RunPlan) -> tuple[RunPlan, str]:
-    """The plan as a run would begin with it, and the sha256 of its model."""
     sha256 = check_model(plan)
     plan = with_head(plan, sha256)
     plan = replace(plan, writing=writing_of(plan))
@@ -162,3 +159,47 @@ def _side(path: Path, said: Sequence[Said]) -> Side:
 def _states(said: Sequence[Said]) -> dict[str, int]:
     states = [one.state for one in said]
     return {state: states.count(state) for state in sorted(set(states))}
+
+
+TABLES: Final = (".csv", ".jsonl", ".ndjson")
+_FORM: Final = "a column `text` or `document`, and not both"
+
+
+def read_lines(file: Path) -> list[Given]:
+    """The texts of a text file, a line each, or of a CSV or JSONL file with a column `text`. ExamplesRefusedError for
+    what is no such file, OSError."""
+    if file.suffix.lower() in TABLES:
+        found = list(_of_table(file))
+        mistakes = [Mistake(one.place, "a document", "a text in the column `text`") for one in found if one.path]
+    else:
+        lines = enumerate(decoded(file).splitlines(), start=1)
+        found = [Given(f"{file}:{number}", {}, line.strip(), None) for number, line in lines if line.strip()]
+        mistakes = []
+    if not found:
+        mistakes.append(Mistake(str(file), "no text", "a text in each line, or a CSV or JSONL file with `text`"))
+    if mistakes:
+        raise ExamplesRefusedError(mistakes)
+    return found
+
+
+def read_given(source: Path) -> list[Given]:
+    """The documents of a folder, of a CSV or JSONL file with a column `text` or `document`, or the one document that
+    the file is; other columns, such as labels, play no part. ExamplesRefusedError, OSError."""
+    if not source.exists():
+        raise refused(str(source), "there is no such file or folder", "documents, or a CSV or JSONL file with them")
+    if source.is_dir():
+        found = [Given(str(inner), {}, None, path) for path, inner in files_of(source)]
+    elif source.suffix.lower() in TABLES:
+        found = list(_of_table(source))
+    else:
+        found = [Given(source.name, {}, None, source)]
+    if not found:
+        raise refused(str(source), "no document", "at least one")
+    return found
+
+
+def _of_table(file: Path) -> Iterator[Given]:
+    mistakes = list[Mistake]()
+    yield from of_file(file, SOURCES, _FORM, mistakes)
+    if mistakes:
+        raise ExamplesRefusedError(mistakes)

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import ModelRefusedError
-from pipeline.heads.builtin import BUILTIN, head_files, head_path
-from pipeline.heads.file import read_head
+from pipeline.heads import BUILTIN, head_files, head_path, read_head
 from pipeline.paths.names import file_sha256
 from pipeline.plan import Site
 
@@ -37,7 +36,6 @@ def _near(models: Path, name: str) -> str:
 
 
 def _files(models: Path) -> Iterator[Path]:
-    """Yield the files of models, then those of heads, each sorted."""
     for path in (*sorted(models.glob(f"*{MODEL}")), *head_files(models)):
         if path.is_file():
             yield path

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 import audit
 import engine
 from pipeline.control.files import HEAD, MODEL, Contents
-from pipeline.control.golden_heads import ASKED
 from pipeline.errors import ModelRefusedError
-from pipeline.heads.file import read_head
+from pipeline.heads import read_head
 from pipeline.plan import Site
-from pipeline.tasks import TEXT
+from pipeline.tasks import EMBEDDING, SEQUENCE, TASKS, TEXT, TOKENS
 
 Progress = Callable[[str], None]
 BUILT_IN: Final = (
@@ -116,9 +115,9 @@ def _ask_model(contents: Contents, path: Path, sha256: str, texts: Sequence[str]
 
 
 _HOW: Final[dict[str, Callable[[engine.Model, Sequence[str]], NDArray[np.float32]]]] = {
-    "embedding": lambda model, texts: model.embed(texts),
-    "sequence": lambda model, texts: model.classify(texts),
-    "tokens": lambda model, texts: np.concatenate([shares.ravel() for _, shares in model.tag(texts)]),
+    EMBEDDING: lambda model, texts: model.embed(texts),
+    SEQUENCE: lambda model, texts: model.classify(texts),
+    TOKENS: lambda model, texts: np.concatenate([shares.ravel() for _, shares in model.tag(texts)]),
 }
 """The numbers that a model gives for texts, by the head that its file has."""
 
@@ -127,10 +126,11 @@ def _ask_head(contents: Contents, path: Path, sha256: str, texts: Sequence[str],
     head = read_head(path)
     _check_same(path, sha256, head.sha256)
     kind = str(head.facts.get("kind"))
-    if kind not in ASKED:
+    task = TASKS.get(kind)
+    if task is None or not task.learned_on:
         return Answered(None, f"heads for the task {kind} are asked with their job only")
     try:
-        answers = ASKED[kind](head)
+        answers = task.head_answers(head)
         named, of = str(head.facts["model_name"]), str(head.facts["model_sha256"])
     except (ValueError, KeyError, TypeError) as error:
         raise ModelRefusedError(f"{path} is no head that can be used: {error}") from error

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pipeline.control.files import HEAD, MODEL, Contents
 from pipeline.errors import ModelRefusedError
-from pipeline.heads.builtin import head_path
+from pipeline.heads import head_path
 from pipeline.outbox.recover import recovered_log
 from pipeline.plan import HeadRef, ModelRef, RunPlan, Site
 from pipeline.records.entries import fold, read_entries

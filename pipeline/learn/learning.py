@@ -2,37 +2,27 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import audit
 import engine
 from pipeline.answer.models import Loaded, check_machine, check_model, kept_before, load_model, writing_of
 from pipeline.answer.vectors import kept_vectors
 from pipeline.errors import ModelRefusedError
-from pipeline.heads.file import HeadFile, write_head
+from pipeline.heads import HeadFile, write_head
 from pipeline.learn import reading
-from pipeline.learn.examples import Mistake
-from pipeline.learn.fields import FieldLesson
-from pipeline.learn.labels import LabelLesson
-from pipeline.learn.lesson import Lesson, Measured
-from pipeline.learn.priors import PriorLesson
-from pipeline.learn.seen import Seen, examples_of
-from pipeline.learn.summaries import SummaryLesson
+from pipeline.learn.seen import Seen
 from pipeline.paths.names import file_sha256
 from pipeline.plan import RunPlan
-from pipeline.tasks import EMBEDDING, ClassifySettings, ExtractSettings, SummarizeSettings, Task
-from pipeline.tasks.embedding.prompted import reading_documents
+from pipeline.tasks import EMBEDDING, TASKS, TEXT, TaskRefusedError
+from pipeline.tasks.examples import Example, Lesson, Measured, Mistake, Read, Taught
+from pipeline.tasks.examples import Progress as Reading
+from pipeline.tasks.meanings import reading_documents
 
-LESSONS: Final[Mapping[type[Task], Callable[[RunPlan, Path, reading.Progress], Lesson[Any]]]] = {
-    ClassifySettings: LabelLesson.of,
-    ExtractSettings: FieldLesson.of,
-    SummarizeSettings: SummaryLesson.of,
-}
-"""What reads the examples of a task: ExamplesRefusedError, OSError."""
 Progress = Callable[[int, int, str], None]
 
 
@@ -58,8 +48,8 @@ def learn_head(plan: RunPlan, source: Path, progress: Progress, *, skip_missing:
     their document are left out, and reported."""
     begun = time.monotonic()
     check_machine()
-    if type(plan.task) not in LESSONS:
-        raise ModelRefusedError("heads are learned for the tasks classify, extract and summarize")
+    if not plan.task.learned_on:
+        raise ModelRefusedError(f"heads are learned for the tasks {_learned_on(None)}")
     sha256 = check_model(plan)
     plan = replace(plan, writing=writing_of(plan))
     lesson = _lesson_of(plan, source, lambda done, total: progress(done, total, "reading examples"), skip_missing)
@@ -69,7 +59,7 @@ def learn_head(plan: RunPlan, source: Path, progress: Progress, *, skip_missing:
     doing = "reading documents" if plan.writing else "embedding passages"
     with _reading(plan, model) as reader:
         learned = lesson.learn(reader, lambda done, total: progress(done, total, doing))
-    seen = Seen.of([*(one.document.text for one in lesson.read), *examples_of(plan.task)])
+    seen = Seen.of([*(one.document.text for one in lesson.read), *plan.task.own_examples()])
     texts = (one.document.text_sha256 for one in lesson.read)
     facts = facts_of(plan.job, plan.model.name, sha256, zip(texts, lesson.teaches(), strict=True))
     head = HeadFile({**facts, **seen.facts(), **learned.head.facts}, {**learned.head.arrays, **seen.arrays()})
@@ -82,7 +72,7 @@ def learn_head(plan: RunPlan, source: Path, progress: Progress, *, skip_missing:
         sha256=file_sha256(path),
         examples=len(lesson.read),
         again=lesson.given - len(lesson.read),
-        skipped=lesson.skipped if isinstance(lesson, FieldLesson) else (),
+        skipped=lesson.skipped,
         measured=learned.measured,
         seconds=time.monotonic() - begun,
     )
@@ -98,16 +88,25 @@ def _reading(plan: RunPlan, model: Loaded) -> Iterator[Any]:
         yield model
 
 
-def _lesson_of(plan: RunPlan, source: Path, progress: reading.Progress, skip_missing: bool) -> Lesson[Any]:
+def _lesson_of(plan: RunPlan, source: Path, progress: Reading, skip: bool) -> Lesson[Any]:
     """The examples, as the task is learned on the model. ExamplesRefusedError, ModelRefusedError, OSError."""
-    if plan.writing is None and isinstance(plan.task, ExtractSettings):
-        return FieldLesson.of(plan, source, progress, skip_missing)
-    if plan.writing is None:
-        return LESSONS[type(plan.task)](plan, source, progress)
-    if not isinstance(plan.task, ClassifySettings):
-        here = f"model {plan.model.name} writes text; on such a model heads are learned for the task classify"
-        raise ModelRefusedError(f"{here}, for others on one that gives embeddings")
-    return PriorLesson.of(plan, source, progress)
+    if plan.writing is not None and TEXT not in plan.task.learned_on:
+        here = f"model {plan.model.name} writes text; on such a model heads are learned for the task"
+        raise ModelRefusedError(f"{here} {_learned_on(TEXT)}, for others on one that gives embeddings")
+
+    def read(examples: Sequence[Example[Taught]], told: Callable[[Taught], str]) -> list[Read[Taught]]:
+        return reading.read_documents(plan, examples, told, progress)
+
+    try:
+        return plan.task.lesson(source, read, plan.writing, skip=skip)
+    except TaskRefusedError as error:
+        raise ModelRefusedError(str(error)) from error
+
+
+def _learned_on(kind: str | None) -> str:
+    """The tasks for which heads are learned, on this kind of model or on any, in words."""
+    names = [name for name, task in TASKS.items() if (kind in task.learned_on if kind else task.learned_on)]
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def facts_of(job: str, model: str, model_sha256: str, taught: Iterable[tuple[str, Any]]) -> dict[str, str | int]:

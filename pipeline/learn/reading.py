@@ -5,52 +5,49 @@ import hashlib
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Generic
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 import engine
-from pipeline.document import Parsed, Span
-from pipeline.heads.classifier import Vectors, mean
+from pipeline.document import Parsed
 from pipeline.inbox.intake import Kept
 from pipeline.inbox.order import Ended, Room, Work
 from pipeline.inbox.reader import Reader, ReadHere, open_parsers, recognizer
-from pipeline.learn.examples import Example, ExamplesRefusedError, Mistake, Taught
 from pipeline.plan import RunPlan
-from pipeline.tasks import Embedder
-from pipeline.tasks.embedding.passages import paragraphs
-
-_TOGETHER = 512  # texts that are embedded in one go
-Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True)
-class Read(Generic[Taught]):
-    """An example with its text."""
-
-    example: Example[Taught]
-    document: Parsed
+from pipeline.tasks.examples import Example, ExamplesRefusedError, Mistake, Progress, Read, Taught
 
 
 def read_documents(
     plan: RunPlan, examples: Sequence[Example[Taught]], told: Callable[[Taught], str], progress: Progress
 ) -> list[Read[Taught]]:
-    """The examples with their texts; of the same text that teaches the same only the first. ExamplesRefusedError for
-    documents that cannot be read, and for one text that teaches two things, each of which is `told` to a person."""
-    mistakes, found = list[Mistake](), dict[str, Read[Taught]]()
+    """The examples with their texts, as `read_once`; what a text teaches is `told` to a person."""
+
+    def clash(before: Example[Taught], here: Example[Taught]) -> Mistake:
+        what = f"the text of {before.place}, there with {told(before.taught)}, here with {told(here.taught)}"
+        return Mistake(here.place, what, "a text teaches one thing", "remove the wrong one")
+
+    return [Read(example, work.parsed) for example, work in read_once(plan, examples, clash, progress)]
+
+
+def read_once(
+    plan: RunPlan,
+    examples: Sequence[Example[Taught]],
+    clash: Callable[[Example[Taught], Example[Taught]], Mistake],
+    progress: Progress,
+) -> list[tuple[Example[Taught], Work]]:
+    """The examples with their documents; of the same text that teaches the same only the first. ExamplesRefusedError
+    for documents that cannot be read, and for one text that teaches two things, of which `clash` makes the mistake;
+    MachineRefusedError."""
+    mistakes, found = list[Mistake](), dict[str, tuple[Example[Taught], Work]]()
     for count, (here, item) in enumerate(zip(examples, read_all(plan, examples), strict=True), 1):
         progress(count, len(examples))
         if isinstance(item, Mistake):
             mistakes.append(item)
             continue
-        before = found.setdefault(item.parsed.text_sha256, Read(here, item.parsed)).example
+        before, _ = found.setdefault(item.parsed.text_sha256, (here, item))
         if before.taught != here.taught:
-            what = f"the text of {before.place}, there with {told(before.taught)}, here with {told(here.taught)}"
-            mistakes.append(Mistake(here.place, what, "a text teaches one thing", "remove the wrong one"))
+            mistakes.append(clash(before, here))
     if mistakes:
         raise ExamplesRefusedError(mistakes)
     return list(found.values())
@@ -109,26 +106,3 @@ def work_of(told: str, text: str) -> Work:
     text = "\n".join(line.rstrip() for line in text.split("\n")).strip()
     data = text.encode()
     return Work(Kept(told, told, len(data), hashlib.sha256(data).hexdigest()), Parsed(text, "text/plain", "example"), 0)
-
-
-def vectors_of(
-    documents: Sequence[Parsed], spans: Sequence[Sequence[Span]], model: Embedder, progress: Progress
-) -> list[Vectors]:
-    """For each document the vectors of its spans, float32 [spans, d]."""
-    texts, ends = list[str](), [0]
-    for document, its in zip(documents, spans, strict=True):
-        texts += [document.text[span.start : span.end] for span in its]
-        ends.append(len(texts))
-    vectors = list[NDArray[np.float32]]()
-    for first in range(0, len(texts), _TOGETHER):
-        progress(first, len(texts))
-        vectors.append(model.embed(texts[first : first + _TOGETHER]))
-    progress(len(texts), len(texts))
-    together = np.concatenate(vectors)
-    return [together[start:end] for start, end in pairwise(ends)]
-
-
-def means_of(documents: Sequence[Parsed], model: Embedder, progress: Progress) -> Vectors:
-    """float32 [documents, d]: the mean of the vectors of each document's paragraphs, of which each has one at least."""
-    spans = [paragraphs(document, model) for document in documents]
-    return np.stack([mean(vectors) for vectors in vectors_of(documents, spans, model, progress)])

@@ -15,8 +15,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.heads.file import HeadFile
-from pipeline.tasks import ClassifySettings, Task
+from pipeline.heads import HeadFile
 
 Hashes = NDArray[np.uint64]
 WORDS: Final = 10  # of a fingerprint
@@ -24,12 +23,6 @@ RUN: Final = 30  # words that stand in two texts have a fingerprint in common, w
 _DIGITS: Final = 16  # of a digest
 _BASE: Final = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no word is multiplied away
 _WORD = re.compile(r"[^\W_]+")
-
-
-def examples_of(task: Task) -> list[str]:
-    """The texts that the job itself gives as examples of its labels, from which its answers and its head come."""
-    labels = task.labels if isinstance(task, ClassifySettings) else ()
-    return [text for label in labels for text in label.examples]
 
 
 def words_of(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from pipeline.answer.models import Loaded, answerer, check_machine, load_model
 from pipeline.errors import ModelRefusedError
-from pipeline.heads.builtin import head_files
+from pipeline.heads import head_files
 from pipeline.paths.names import file_sha256
 from pipeline.plan import HeadRef, ModelRef, RunPlan, Site
 from pipeline.proof.choose import Choice, Chosen, Group, choose

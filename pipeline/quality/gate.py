@@ -1,18 +1,18 @@
 """The gate of a job: its model must have passed on the job's evaluation file with these settings, or does not run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import engine
 from pipeline.answer.models import writing_of
 from pipeline.errors import ModelRefusedError
-from pipeline.learn.examples import ExamplesRefusedError
 from pipeline.plan import Quality, RunPlan
-from pipeline.quality.floors import missed
-from pipeline.quality.truths import eval_digest, read_truths
+from pipeline.quality.documents import eval_digest, read_truths
 from pipeline.records.entries import fold, read_entries
 from pipeline.records.settings import job_digest
 from pipeline.records.types import Qualified, Record
+from pipeline.tasks.examples import ExamplesRefusedError
+from pipeline.tasks.judging import Figure
 
 
 @dataclass
@@ -81,3 +81,20 @@ def demand(plan: RunPlan, quality: Quality, known: Mapping[str, Qualified]) -> Q
 def _refused(plan: RunPlan, told: str, remedy: str) -> ModelRefusedError:
     head = f" with the head {plan.model.head.name}" if plan.model.head else ""
     return ModelRefusedError(f"model {plan.model.name}{head}: quality is demanded, and {told}; {remedy}")
+
+
+def missed(metrics: Mapping[str, float], floor: Mapping[str, float]) -> list[str]:
+    """Tell in words which figures are below the floor, or were not measured; empty if the floor is reached."""
+    told = []
+    for name, least in floor.items():
+        value = metrics.get(name)
+        if value is None:
+            told.append(f"{name} could not be measured, and must be {least:g} at least")
+        elif value < least:
+            told.append(f"{name} is {value:.4f}, and must be {least:g} at least")
+    return told
+
+
+def metrics_of(figures: Sequence[Figure]) -> dict[str, float]:
+    """The figures that have a value, by their names."""
+    return {figure.name: figure.value for figure in figures if figure.value is not None}

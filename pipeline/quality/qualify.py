@@ -1,29 +1,153 @@
 """`qualify`: a job answers documents whose answers are known, on one model or several, and is measured."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 import audit
 import engine
-from pipeline.answer.models import check_machine
-from pipeline.learn.examples import ExamplesRefusedError, Mistake
+from pipeline.answer.heads import load_head, with_head
+from pipeline.answer.models import check_machine, check_model, examine_model, writing_of
+from pipeline.heads import HeadFile, head_path
 from pipeline.learn.seen import Seen
-from pipeline.plan import RunPlan
-from pipeline.quality.answers import Answered, answer
-from pipeline.quality.bootstrap import Figure
-from pipeline.quality.costs import Costs, Prices, costs
-from pipeline.quality.floors import MEASURES, metrics_of, missed
-from pipeline.quality.judge import Judgement, judge_of
-from pipeline.quality.overlap import overlaps, seen_by_task
-from pipeline.quality.reading import Documents, Progress, read_documents
-from pipeline.quality.truths import eval_digest, read_truths
-from pipeline.quality.variants import Variant, variants
+from pipeline.plan import HeadRef, ModelRef, RunPlan
+from pipeline.quality.documents import (
+    Answered,
+    Documents,
+    Progress,
+    answer,
+    eval_digest,
+    overlaps,
+    read_documents,
+    read_truths,
+)
+from pipeline.quality.gate import metrics_of, missed
+from pipeline.records.settings import job_digest
 from pipeline.records.types import Qualified
 from pipeline.states import OF_RUNS
-from pipeline.tasks import ExtractSettings, name_of
+from pipeline.tasks import name_of
+from pipeline.tasks.examples import ExamplesRefusedError
+from pipeline.tasks.judging import Figure, Judgement
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A plan whose model and head are there and checked. `own`: it is the job as its file has it; `bytes`: of the files
+    of model and head together."""
+
+    plan: RunPlan
+    model_sha256: str
+    job_digest: str
+    bytes: int
+    own: bool
+
+    @property
+    def name(self) -> str:
+        """The names of the model and of the head, for people."""
+        head = self.plan.model.head
+        return f"{self.plan.model.name} + {head.name}" if head else self.plan.model.name
+
+    @property
+    def head_file(self) -> HeadFile | None:
+        """The learned head, read from its file."""
+        return load_head(self.plan.model.head) if self.plan.model.head else None
+
+
+def variants(plan: RunPlan, models: Sequence[str], heads: Sequence[str]) -> list[Variant]:
+    """The job as it is, then on each of the models without a head, then with each of the heads on the model that it was
+    learned on; the same settings once. ModelRefusedError for one that cannot be used, before anything is computed."""
+    found = dict[str, Variant]()
+    for number, one in enumerate(_plans(plan, models, heads)):
+        variant = _checked(one, number == 0)
+        found.setdefault(variant.job_digest, variant)
+    return list(found.values())
+
+
+def _plans(plan: RunPlan, models: Sequence[str], heads: Sequence[str]) -> Iterator[RunPlan]:
+    yield plan
+    for name in models:
+        yield replace(plan, model=_model(plan, name))
+    for name in heads:
+        ref = HeadRef(name, head_path(plan.site.models, name), None)
+        of = str(load_head(ref).facts.get("model_name"))
+        yield replace(plan, model=replace(_model(plan, of), head=ref))
+
+
+def _model(plan: RunPlan, name: str) -> ModelRef:
+    """The model of this name, computed as the job says where it is the job's own."""
+    if name == plan.model.name:
+        return replace(plan.model, head=None)
+    return ModelRef(name, plan.site.models / f"{name}.gguf", None)
+
+
+def _checked(plan: RunPlan, own: bool) -> Variant:
+    """The plan with what a run would find out of its model. Settings for models that write are left out on others,
+    unless the job itself has them there: a run of it is refused."""
+    bare = plan if own else replace(plan, writing=None)
+    sha256 = check_model(bare)
+    writing = writing_of(bare)
+    if writing is not None and plan.writing is not None:
+        writing = plan.writing
+    checked = replace(with_head(bare, sha256), writing=writing)
+    examine_model(checked)
+    files = [checked.model.path, *([checked.model.head.path] if checked.model.head else [])]
+    size = sum(path.stat().st_size for path in files)
+    return Variant(checked, sha256, job_digest(checked, sha256), size, own)
+
+
+@dataclass(frozen=True)
+class Prices:
+    """The price of an hour of this machine, and what a million tokens cost from a service and on a rented GPU; None:
+    not asked for. All are in the same currency, which is not named."""
+
+    hour: float
+    api: float | None = None
+    gpu: float | None = None
+
+
+@dataclass(frozen=True)
+class BreakEven:
+    """The tokens and documents a day from which this machine is cheaper; `reached`: whether it can do so many."""
+
+    tokens: float
+    documents: float
+    reached: bool
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The costs of 1,000 documents and 1,000,000 tokens, and the load from which on this machine is the cheaper one."""
+
+    documents: float
+    tokens: float
+    api: BreakEven | None
+    gpu: BreakEven | None
+
+
+def costs(prices: Prices, documents_an_hour: float, tokens_an_hour: float) -> Costs:
+    """The costs at this speed, which is more than 0.
+
+    A machine that is paid day and night costs 24 p a day at a price of p an hour, whatever it does. From
+    1,000,000 * 24 p / q tokens a day on it is cheaper than a service that takes q for a million; if they are more than
+    it can do in a day, it never is.
+    """
+    per_document = tokens_an_hour / documents_an_hour
+
+    def even(price: float | None) -> BreakEven | None:
+        if not price:
+            return None
+        tokens = 1e6 * 24 * prices.hour / price
+        return BreakEven(tokens, tokens / per_document, tokens <= 24 * tokens_an_hour)
+
+    return Costs(
+        documents=1e3 * prices.hour / documents_an_hour,
+        tokens=1e6 * prices.hour / tokens_an_hour,
+        api=even(prices.api),
+        gpu=even(prices.gpu),
+    )
+
 
 _HOUR: Final = 3600
 
@@ -117,8 +241,9 @@ def qualify(plan: RunPlan, asked: Asked, progress: Progress) -> Qualification:
     compared = variants(plan, asked.models, asked.heads)
     truths = read_truths(asked.source, plan.task)
     documents = read_documents(plan, truths, progress)
-    notes = [*_refuse_overlaps(plan, documents, compared), *_notes(plan, documents)]
-    judge, name = judge_of(plan.task, documents), name_of(plan.task)
+    notes = [*_refuse_overlaps(plan, documents, compared), *plan.task.unmeasured(documents.truths)]
+    texts = [work.parsed.text for work in documents.works]
+    judge, name = plan.task.judge(documents.truths, texts), name_of(plan.task)
     floor = dict(asked.floor or {})
     measured = list[Measured]()
     for variant in compared:
@@ -134,21 +259,21 @@ def qualify(plan: RunPlan, asked: Asked, progress: Progress) -> Qualification:
         documents=len(documents.works),
         again=documents.again,
         files=documents.files,
-        compared=MEASURES[name][0],
+        compared=plan.task.measures[0],
         floor=floor,
         prices=asked.prices,
         numerics=engine.NUMERICS,
         threads=engine.threads(),
         isa=engine.isa(),
         notes=tuple(notes),
-        measured=tuple(with_frontier(measured, MEASURES[name][0])),
+        measured=tuple(with_frontier(measured, plan.task.measures[0])),
     )
 
 
 def _refuse_overlaps(plan: RunPlan, documents: Documents, compared: Sequence[Variant]) -> list[str]:
     """Refuse documents that something was learned from, with ExamplesRefusedError; returns notes on heads of which that
     cannot be told."""
-    known = {"the examples of labels in the job": seen_by_task(plan.task)}
+    known = {"the examples of labels in the job": Seen.of(texts) if (texts := plan.task.own_examples()) else None}
     notes = list[str]()
     for variant in compared:
         if (head := variant.head_file) and variant.plan.model.head:
@@ -163,18 +288,6 @@ def _refuse_overlaps(plan: RunPlan, documents: Documents, compared: Sequence[Var
     if mistakes:
         raise ExamplesRefusedError(mistakes)
     return notes
-
-
-def _notes(plan: RunPlan, documents: Documents) -> list[str]:
-    """Return a note for each field that no document of the evaluation has. Raises ExamplesRefusedError where none has
-    any of them."""
-    if isinstance(plan.task, ExtractSettings):
-        there = {name for truth in documents.truths for name in truth.fields}
-        unmeasured = [field.name for field in plan.task.fields if field.name not in there]
-        if len(unmeasured) == len(plan.task.fields):
-            raise ExamplesRefusedError([Mistake("the examples", "no value of any field of the job")])
-        return [f"the field {name} is not measured: no example says it" for name in unmeasured]
-    return []
 
 
 def _measured(

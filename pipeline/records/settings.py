@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import audit
-from pipeline.heads.builtin import head_path
+from pipeline.heads import head_path
 from pipeline.parse import Limits
 from pipeline.plan import Bounds, HeadRef, Input, ModelRef, Ocr, RunPlan, Site
 from pipeline.records.entries import read_entries

@@ -10,7 +10,7 @@ from pipeline.review.seen import ReviewRefusedError, Seen
 from pipeline.review.values import Settled, parse_given, settled
 from pipeline.states import State
 from pipeline.tasks import AskSettings, ClassifySettings, ExtractSettings, Field, SummarizeSettings, Task
-from pipeline.tasks.writing.schemas import KIND, nodes, steps_of
+from pipeline.tasks.ask.schemas import KIND, nodes, steps_of
 
 Row = dict[str, Any]
 _MOST_SUMMARY: Final = 65_536  # characters

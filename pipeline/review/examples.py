@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import BadPartError
-from pipeline.learn.examples import ExamplesRefusedError, refused
 from pipeline.learn.reading import work_of
 from pipeline.plan import RunPlan
 from pipeline.records.current import answers_of
@@ -24,6 +23,7 @@ from pipeline.records.index import KNOWN
 from pipeline.records.types import REJECTED
 from pipeline.review.seen import held_row, text_of
 from pipeline.tasks import ClassifySettings, ExtractSettings, SummarizeSettings
+from pipeline.tasks.examples import ExamplesRefusedError, refused
 
 REVIEW = "review"
 """The word that stands for these examples where a file or folder is asked for."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipeline.answer.heads import with_head
-from pipeline.answer.memory import give_back_freed
+from pipeline.answer.machine import give_back_freed
 from pipeline.answer.models import check_machine, check_model, writing_of
 from pipeline.atrest.errors import NoKeyError
 from pipeline.errors import MachineRefusedError

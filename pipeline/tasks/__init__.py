@@ -5,34 +5,27 @@ from typing import Any
 
 from pipeline.tasks.ask import AskSettings
 from pipeline.tasks.base import (
-    EMBEDDING,
     EVIDENCE,
-    SEQUENCE,
-    SPAN,
-    TEXT,
-    TOKENS,
     Answer,
-    Answerer,
     Dialogue,
-    Embedder,
     EmbeddingTask,
-    Headed,
     HeadedTask,
     Line,
     Slot,
     Task,
     TaskRefusedError,
     Window,
-    Writer,
-    Writing,
     WritingTask,
 )
 from pipeline.tasks.batch import BatchSettings
-from pipeline.tasks.classify import ClassifySettings, Label
-from pipeline.tasks.extract import ExtractSettings, Field
+from pipeline.tasks.classify import ClassifySettings
+from pipeline.tasks.classify.answers import Label
+from pipeline.tasks.extract import ExtractSettings
+from pipeline.tasks.extract.fields import Field
+from pipeline.tasks.kinds import EMBEDDING, SEQUENCE, SPAN, TEXT, TOKENS, Answerer, Embedder, Headed, Writer, Writing
+from pipeline.tasks.prompts import VERSION as PROMPTS
 from pipeline.tasks.settings import NOT_BLANK, Key, Settings, SettingsError, Text, keys_of
 from pipeline.tasks.summarize import SummarizeSettings
-from pipeline.tasks.writing.prompts import VERSION as PROMPTS
 
 TASKS: Mapping[str, type[Task]] = {
     "classify": ClassifySettings,
@@ -41,6 +34,11 @@ TASKS: Mapping[str, type[Task]] = {
     "ask": AskSettings,
     "batch": BatchSettings,
 }
+
+MEASURES: Mapping[str, tuple[str, ...]] = {name: kind.measures for name, kind in TASKS.items() if kind.measures}
+"""Task -> the figures for which a floor can be set; models are compared by the first."""
+FIGURES: Mapping[str, str] = {name: told for kind in TASKS.values() for name, told in kind.figures.items()}
+"""What a figure says, for people."""
 
 
 def name_of(task: Task) -> str:
@@ -63,6 +61,8 @@ def from_json(values: Mapping[str, Any]) -> Task:
 __all__ = [
     "EMBEDDING",
     "EVIDENCE",
+    "FIGURES",
+    "MEASURES",
     "NOT_BLANK",
     "PROMPTS",
     "SEQUENCE",

@@ -7,10 +7,11 @@ ask it of a document, again and again, until its answers make one (`WritingTask`
 windows of a document to read, and what follows from what the model says of them (`HeadedTask`).
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, NamedTuple, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -19,26 +20,20 @@ from numpy.typing import NDArray
 import engine
 from pipeline.document import Evidence, Parsed, Span
 from pipeline.errors import Failure
-from pipeline.heads.file import HeadFile
+from pipeline.heads import HeadFile
+from pipeline.tasks.examples import Example, Lesson, Reads
+from pipeline.tasks.judging import Judge
+from pipeline.tasks.kinds import EMBEDDING, TEXT, Embedder, Headed, Writer, Writing
 from pipeline.tasks.settings import Settings, SettingsError, Steps, keys_of, made, plain
 
-Ids = NDArray[np.int32]
-
-EMBEDDING, TEXT = "embedding", "text"
-SEQUENCE, TOKENS, SPAN = "sequence", "tokens", "span"
-"""The kinds of model that tasks are done on, as `engine.head_of` tells them: one that embeds, one that writes; and with
-a head of its own one that classifies texts, one that tags tokens, one that answers questions by a span of a text."""
-
 EVIDENCE: Final = pa.struct(
-    [
-        ("page", pa.int32()),
-        ("start", pa.int64()),
-        ("end", pa.int64()),
-        ("text", pa.string()),
-        ("section", pa.string()),
-    ]
+    [("page", pa.int32()), ("start", pa.int64()), ("end", pa.int64()), ("text", pa.string()), ("section", pa.string())]
 )
 """The type of a place in a document, for columns of rows."""
+
+
+HeadAnswers = Callable[["engine.Model", Sequence[str]], Iterator[NDArray[np.float32]]]
+"""The numbers that a learned head says of texts, on the model that it was learned on."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +50,14 @@ class Task(Settings):
     """Kind of model -> what to write into a job that has other keys than a model of this kind needs."""
     max_tokens: ClassVar[str] = "of a model that writes: tokens of an answer, at most; 1024 if left out"
     """The description of the key `max_tokens`, which every task has, and which is no setting of its own."""
+    learned_on: ClassVar[tuple[str, ...]] = ()
+    """The kinds of model on which heads are learned for the task: EMBEDDING, TEXT."""
+    texts: ClassVar[tuple[str, ...]] = ()
+    """The columns whose text is the answer, as flat tables have them."""
+    figures: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """The figures that are measured of answers, with their words for people; models are compared by the first."""
+    measures: ClassVar[tuple[str, ...]] = ()
+    """The figures for which a floor can be set, the one by which models are compared first."""
 
     @classmethod
     def from_keys(cls, keys: Mapping[str, Any], model: str) -> Self:
@@ -136,6 +139,36 @@ class Task(Settings):
         """The task on a model that writes, whose probabilities are held against what was learned of them."""
         raise NotImplementedError  # `check_head` has refused it
 
+    def own_examples(self) -> Sequence[str]:
+        """The texts that the job itself gives as examples, from which its answers and its head come."""
+        return ()
+
+    def lesson(self, source: Path, read: Reads, writing: Writing | None, *, skip: bool) -> Lesson[Any]:
+        """The examples of a file or folder, from which a head is learned, on a model that embeds or, with `writing`, on
+        one that writes. `skip`: values that do not stand in their document are left out. TaskRefusedError,
+        ExamplesRefusedError, OSError."""
+        raise TaskRefusedError("no head can be learned for the task")
+
+    @classmethod
+    def head_answers(cls, head: HeadFile) -> HeadAnswers:
+        """What asks a learned head, on its model, about texts, each a document of its own. ValueError, KeyError and
+        TypeError for a file whose parts do not go together."""
+        raise NotImplementedError
+
+    def truths(self, source: Path) -> Sequence[Example[Any]]:
+        """The examples of a file or folder whose answers are known, if the task has measures. ExamplesRefusedError
+        names each mistake; OSError."""
+        raise NotImplementedError
+
+    def unmeasured(self, truths: Sequence[Example[Any]]) -> list[str]:
+        """Tell what cannot be measured on these examples. ExamplesRefusedError where that is everything."""
+        return []
+
+    def judge(self, truths: Sequence[Example[Any]], texts: Sequence[str]) -> Judge:
+        """The judge of the rows of documents with these known answers and texts; what does not hang on rows is made
+        once."""
+        raise NotImplementedError
+
     @classmethod
     def lines(cls, row: Mapping[str, Any]) -> Iterator["Line"]:
         """The answer in a row of the result table, for a person, in a few lines; none where the row has no answer. A
@@ -160,98 +193,6 @@ class Line:
     text: str
     name: str = ""
     score: float | None = None
-
-
-class Embedder(Protocol):
-    """A model that embeds, as far as tasks need it; `engine.Model` is one."""
-
-    @property
-    def context(self) -> int:
-        """Tokens of the longest text that `embed` takes, special tokens included."""
-
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, special tokens included."""
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """float32 [n, dim], one unit vector a text."""
-
-
-class Headed(Protocol):
-    """An encoder with a head of its own, as far as tasks need it; `engine.Model` is one. Which of the methods can be
-    called is as `head` says."""
-
-    @property
-    def context(self) -> int:
-        """Tokens of the longest text, or pair of texts, special tokens included."""
-
-    @property
-    def head(self) -> str:
-        """SEQUENCE, TOKENS or SPAN."""
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The names of the outputs."""
-
-    def count_tokens(self, texts: Sequence[str | tuple[str, str]]) -> list[int]:
-        """Tokens of each text, or pair of texts, special tokens included."""
-
-    def logits(self, texts: Sequence[str | tuple[str, str]]) -> NDArray[np.float32]:
-        """float32 [n, labels] of SEQUENCE: one row a text."""
-
-    def scores(self, logits: NDArray[np.float32]) -> NDArray[np.float32]:
-        """float32 [n, labels]: the scores from 0 to 1 that logits stand for."""
-
-    def tag(self, texts: Sequence[str]) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
-        """For each text int32 [tokens, 2], begin and end, and float32 [tokens, labels], probabilities: TOKENS."""
-
-    def answer(self, question: str, texts: Sequence[str]) -> "list[engine.Answer]":
-        """The best span of each text: SPAN."""
-
-
-class Writer(Protocol):
-    """A model that writes, with its weights or without, as far as tasks need it; `engine.examine` gives one."""
-
-    @property
-    def context(self) -> int:
-        """Tokens of a prompt with its answer, at most."""
-
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text."""
-
-    def prompt(self, messages: Sequence[Mapping[str, str]]) -> Ids:
-        """A conversation as the model was trained to read it, up to where its answer begins."""
-
-    @property
-    def end_ids(self) -> tuple[int, ...]:
-        """The tokens that end an answer."""
-
-    def continuation(self, text: str) -> Ids:
-        """A text as the beginning of an answer."""
-
-    def check(self, constraint: engine.Choice | engine.Pattern | engine.Schema | engine.AnyObject) -> None:
-        """Raise EngineError if no answer can be held to the constraint."""
-
-
-@runtime_checkable
-class Answerer(Writer, Protocol):
-    """A model that writes, with its weights; `engine.LanguageModel` is one."""
-
-    def generate(
-        self, requests: Iterable[engine.Request], *, progress: Callable[[Any], None] | None = None
-    ) -> Iterator[tuple[int, engine.Completion]]:
-        """The number of a request and its answer, as they come to an end. `progress` is called after each step."""
-
-
-@dataclass(frozen=True)
-class Writing:
-    """How a model that writes is used. `context`: tokens of a prompt with its answer, at most; `max_tokens`: of an
-    answer. `kv`: how keys and values are kept, "float16" or "int8"; `cache_mib`: the memory for them, None: what the
-    machine has to spare. It is not among what determines results."""
-
-    context: int = 8192
-    max_tokens: int = 1024
-    kv: str = "float16"
-    cache_mib: int | None = None
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,11 @@ from pipeline.openai import body
 from pipeline.openai.form import constraint_of, is_whole
 from pipeline.openai.refused import RefusedError, refuse
 from pipeline.openai.request import Chat, custom_id_of, read_request
-from pipeline.tasks.base import TEXT, Answer, Dialogue, Line, Slot, Task, Window, Writer, Writing
+from pipeline.tasks.asking import told_repeated
+from pipeline.tasks.base import Answer, Dialogue, Line, Slot, Task, Window
+from pipeline.tasks.kinds import TEXT, Writer, Writing
+from pipeline.tasks.passages import LONGEST
 from pipeline.tasks.settings import Key, SettingsError, Text
-from pipeline.tasks.writing.answers import told_repeated
-from pipeline.tasks.writing.windows import LONGEST
 
 REPEATS: Final = 16  # of a passage in a row: no chat that was asked for comes to as many words
 _SCHEMAS: Final = 64  # that are known to be in order
@@ -37,8 +38,7 @@ class BatchSettings(Task):
     """
 
     models: Annotated[
-        tuple[Text, ...],
-        Key("names by which requests may call the model, beside its own; answers bear its own"),
+        tuple[Text, ...], Key("names by which requests may call the model, beside its own; answers bear its own")
     ] = ()
 
     purpose: ClassVar[str] = "an answer to each request of files in the OpenAI Batch format"

@@ -91,7 +91,6 @@ def _wordy(text: str, span: Span) -> bool:
 
 
 def _blocks(text: str, start: int, end: int) -> Iterator[Span]:
-    """Runs of lines that belong together."""
     for paragraph in _paragraphs(text, start, end):
         width = max(line.end - line.start for line in paragraph)
         first = last = paragraph[0]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import engine
-from pipeline.learn.classifying import FLAT, PENALTY
+from pipeline.tasks.classify.fit import FLAT, PENALTY
 from tests.benchmarks.contenders import torch_float32, usable
 from tests.benchmarks.texts import BANKING
 from tests.reference.bert import Reference

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 import engine
 from pipeline.document import Parsed
-from pipeline.heads.classifier import Vectors
-from pipeline.learn.classifying import Examples, Learned, learn
-from pipeline.learn.reading import means_of
+from pipeline.tasks.classify.fit import Examples, Learned, learn
+from pipeline.tasks.classify.head import Vectors
+from pipeline.tasks.classify.learn import means_of
 
 ROUNDS = 5
 HELD = 250

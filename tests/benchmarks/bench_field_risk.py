@@ -23,14 +23,13 @@ from pathlib import Path
 import numpy as np
 
 import engine
-from pipeline.heads.fields import THRESHOLD, FieldsHead, Least, Vectors
-from pipeline.heads.findings import FLOOR, Finding, Scored, nulls_of, sureness, values_of
-from pipeline.heads.risk import NoPromiseError, Unseen, promise
-from pipeline.learn import extracting
-from pipeline.learn.extracting import agreements_with
-from pipeline.learn.fields import head_of
-from pipeline.learn.unseen import RIGHT
 from pipeline.tasks import ExtractSettings
+from pipeline.tasks.extract import fit
+from pipeline.tasks.extract.fit import agreements_with
+from pipeline.tasks.extract.head import THRESHOLD, FieldsHead, Least, Vectors
+from pipeline.tasks.extract.learn import head_of
+from pipeline.tasks.extract.promises import FLOOR, RIGHT, Finding, Scored, nulls_of, sureness, values_of
+from pipeline.tasks.risk import NoPromiseError, Unseen, promise
 from tests.benchmarks.bench_learned_fields import Labelled, Nobody, meanings_of, read, sought, task
 from tests.benchmarks.contracts import contracts
 
@@ -99,12 +98,12 @@ def bounds(kind: Kind, least: Least) -> tuple[float, float]:
     return (sureness(least.further), sureness(least.best)) if kind is nulls_of else (least.further, least.best)
 
 
-def unseen_of(names: Sequence[str], learned: extracting.Learned) -> Found:
+def unseen_of(names: Sequence[str], learned: fit.Learned) -> Found:
     """What the folds found, by the names of the fields."""
     return {name: [one.finding for one in learned.unseen if one.field == i] for i, name in enumerate(names)}
 
 
-def found_by(head: extracting.Learned, settings: ExtractSettings, asked: Sequence[Labelled]) -> Found:
+def found_by(head: fit.Learned, settings: ExtractSettings, asked: Sequence[Labelled]) -> Found:
     """What a head finds in other contracts, as its file answers a job."""
     every = replace(settings, fields=tuple(replace(one, many=True, threshold=FLOOR) for one in settings.fields))
     on_head, out = every.on_head(Nobody(), head_of(head)), dict[str, list[Finding]]()
@@ -126,7 +125,7 @@ def by_product(settings: ExtractSettings, meanings: Vectors, every: Sequence[Lab
     for seed in range(splits):
         mixed = random.Random(seed).sample(range(len(every)), len(every))
         rest = [every[number].taught for number in sorted(mixed[HELD_OUT:])]
-        learned = extracting.learn(rest, sought(settings), meanings)
+        learned = fit.learn(rest, sought(settings), meanings)
         unseen = unseen_of(names, learned)
         judges = found_by(learned, settings, [every[number] for number in sorted(mixed[:HELD_OUT])])
         enough = least_of(learned.head, names)
@@ -195,7 +194,7 @@ def main() -> int:
     settings, model = task(), engine.load(Path(sys.argv[1]))
     every, meanings = read(model, settings, list(contracts(Path(data)))), meanings_of(settings, model)
     names = [one.name for one in settings.fields]
-    learned = extracting.learn([one.taught for one in every], sought(settings), meanings)
+    learned = fit.learn([one.taught for one in every], sought(settings), meanings)
     found, enough = unseen_of(names, learned), least_of(learned.head, names)
     for kind, what in ((values_of, "values"), (nulls_of, "nulls")):
         print(f"Promises about {what}, by contracts drawn from {len(every)}")

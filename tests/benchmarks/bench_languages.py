@@ -14,7 +14,7 @@ from pathlib import Path
 import engine
 from pipeline.document import Parsed
 from pipeline.tasks import Embedder, Task
-from pipeline.tasks.embedding.prompted import Prompted, reading_documents
+from pipeline.tasks.meanings import Prompted, reading_documents
 from tests.languages import QUESTIONS, settings
 
 

@@ -3,7 +3,7 @@
     python -m tests.benchmarks.bench_learned_fields MODEL.gguf
 
 Reads extraction/cuad below CLOISTER_DATA: 50 contracts with the fields of configs/contract-fields.yaml. The numbers in
-pipeline/heads and pipeline/learn were chosen on the first 25 of them; "unseen" are the other 25. A value is given from
+pipeline/tasks/extract was chosen on the first 25 of them; "unseen" are the other 25. A value is given from
 the score on that the head has learned for its field.
 """
 
@@ -20,17 +20,16 @@ from ruamel.yaml import YAML
 
 import engine
 from pipeline.document import Span
-from pipeline.heads.fields import FieldsHead, Sought, Vectors
-from pipeline.learn import extracting
-from pipeline.learn.agreement import f1, words_of
-from pipeline.learn.examples import Example
-from pipeline.learn.extracting import Taught
-from pipeline.learn.fields import Values, answers_of
-from pipeline.learn.reading import Read, vectors_of, work_of
+from pipeline.learn.reading import Read, work_of
 from pipeline.tasks import Embedder, ExtractSettings
 from pipeline.tasks.base import EmbeddingTask
-from pipeline.tasks.embedding.meanings import Meanings, called
-from pipeline.tasks.embedding.passages import OVERLAP, passages
+from pipeline.tasks.examples import Example, f1, tokens_of, vectors_of
+from pipeline.tasks.extract import fit
+from pipeline.tasks.extract.fit import Taught
+from pipeline.tasks.extract.head import FieldsHead, Sought, Vectors
+from pipeline.tasks.extract.learn import Values, answers_of
+from pipeline.tasks.meanings import Meanings, called
+from pipeline.tasks.passages import OVERLAP, passages
 from tests.benchmarks.contracts import Contract, contracts
 
 CONFIG = Path(__file__).parents[2] / "configs" / "contract-fields.yaml"
@@ -114,8 +113,8 @@ def results(task: EmbeddingTask, head: FieldsHead, settings: ExtractSettings, on
     for field, threshold in zip(settings.fields, head.thresholds, strict=True):
         first = next(row for row in rows if row["name"] == field.name)
         answers = one.contract.answers[field.name]
-        said = Counter(words_of(first["verbatim"] or ""))
-        best = max((f1(said, Counter(words_of(answer))) for answer in answers), default=0.0)
+        said = Counter(tokens_of(first["verbatim"] or ""))
+        best = max((f1(said, Counter(tokens_of(answer))) for answer in answers), default=0.0)
         yield Result(one.contract.name, field.name, best, bool(answers), first["score"] or 0.0, threshold)
 
 
@@ -123,8 +122,8 @@ def learned_and_asked(
     settings: ExtractSettings, meanings: Vectors, learned_from: Sequence[Labelled], asked: Sequence[Labelled]
 ) -> Iterator[Result]:
     """What a head that was learned from some contracts says of others."""
-    head = extracting.learn([one.taught for one in learned_from], sought(settings), meanings).head
-    on_head = settings.on_head(Nobody(), head.to_file({}))
+    head = fit.learn([one.taught for one in learned_from], sought(settings), meanings).head
+    on_head = settings.on_head(Nobody(), head.to_file())
     for one in asked:
         yield from results(on_head, head, settings, one)
 

@@ -18,14 +18,15 @@ from pathlib import Path
 
 import engine
 from pipeline.document import Parsed
-from pipeline.heads.file import HeadFile
-from pipeline.learn import summarizing
-from pipeline.learn.reading import vectors_of, work_of
-from pipeline.learn.summarizing import Taught
+from pipeline.heads import HeadFile
+from pipeline.learn.reading import work_of
 from pipeline.tasks import SummarizeSettings
 from pipeline.tasks.base import EmbeddingTask
-from pipeline.tasks.embedding.passages import passages
-from pipeline.tasks.embedding.prose import candidates
+from pipeline.tasks.examples import vectors_of
+from pipeline.tasks.passages import passages
+from pipeline.tasks.summarize import learn
+from pipeline.tasks.summarize.answers import candidates
+from pipeline.tasks.summarize.learn import Taught
 from tests.benchmarks.rouge import WAYS, Points, points
 
 FOLDS = 5
@@ -68,7 +69,7 @@ def said(task: EmbeddingTask, asked: Sequence[Abstract]) -> Iterator[str]:
 
 def learned(given: Sequence[Abstract]) -> HeadFile:
     """The head that is learned from abstracts."""
-    return summarizing.learn([one.taught for one in given if one.taught]).head.to_file({})
+    return learn.fit_sentences([one.taught for one in given if one.taught]).head.to_file()
 
 
 def by_others(task: SummarizeSettings, model: engine.Model, given: Sequence[Abstract]) -> list[str]:

@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 
 import engine
 from pipeline.document import Parsed
-from pipeline.heads.prior import Prior
-from pipeline.learn.priors import learned_from
 from pipeline.tasks import ClassifySettings, Label, Writing
-from pipeline.tasks.classify import options_of
-from pipeline.tasks.writing.options import mean
-from pipeline.tasks.writing.windows import cut
+from pipeline.tasks.classify.answers import Options, mean_shares
+from pipeline.tasks.classify.head import Prior
+from pipeline.tasks.classify.learn import learned_from
+from pipeline.tasks.passages import cut
 from tests.benchmarks.bench_classify import banking, films
 
 FILMS = 40  # of each label, of which 15 are learned from
@@ -71,7 +70,7 @@ def cases(data: Path) -> Iterator[Case]:
 def said_of(model: engine.LanguageModel, labels: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
     """The share that the model gives to each label, and to none of them, for each text."""
     settings = ClassifySettings(tuple(map(Label, labels)))
-    options = options_of(settings, model, Writing())
+    options = Options(settings.labels, model, Writing())
     windows = [cut(Parsed(text, "text/plain", "bench"), model, options.room) for text in texts]
     asked = [
         options.request(text[window.span.start : window.span.end])
@@ -82,7 +81,7 @@ def said_of(model: engine.LanguageModel, labels: Sequence[str], texts: Sequence[
     shares = iter([options.exact_shares(heard[number]) for number in range(len(asked))])
     if not any(windows):
         return [next(shares)]
-    return [mean([next(shares) for _ in its], [window.tokens for window in its]) for its in windows]
+    return [mean_shares([next(shares) for _ in its], [window.tokens for window in its]) for its in windows]
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 
 import engine
 from pipeline.answer.vectors import KeptVectors
-from pipeline.heads.classifier import Vectors
-from pipeline.heads.file import read_head, write_head
-from pipeline.heads.risk import NoPromiseError, Unseen, promise
-from pipeline.learn.classifying import Examples, Learned, learn
-from pipeline.learn.labels import head_of
+from pipeline.heads import read_head, write_head
 from pipeline.tasks import ClassifySettings, Label
-from pipeline.tasks.embedding.accepted import Accept
+from pipeline.tasks.classify.fit import Examples, Learned, learn
+from pipeline.tasks.classify.head import Vectors
+from pipeline.tasks.classify.learn import head_of
+from pipeline.tasks.risk import Accept, NoPromiseError, Unseen, promise
 from tests.benchmarks.bench_classify import Documents, banking, picked, read
 
 SPLITS, DRAWS, DRAWN = 200, 60, 20

@@ -19,7 +19,7 @@ from pathlib import Path
 import engine
 from pipeline.document import Parsed
 from pipeline.tasks import Embedder, SummarizeSettings
-from pipeline.tasks.embedding.prompted import reading_documents
+from pipeline.tasks.meanings import reading_documents
 from pipeline.text.sentences import split_sentences
 
 ROUNDS = 2_000

@@ -11,12 +11,11 @@ import sys
 from pathlib import Path
 
 import engine
-from pipeline.heads.builtin import BUILTIN
-from pipeline.heads.file import HeadFile, write_head
-from pipeline.learn import extracting
-from pipeline.learn.fields import head_of
+from pipeline.heads import BUILTIN, HeadFile, write_head
 from pipeline.learn.learning import facts_of
 from pipeline.paths.names import file_sha256
+from pipeline.tasks.extract import fit
+from pipeline.tasks.extract.learn import head_of
 from tests.benchmarks.bench_learned_fields import meanings_of, read, sought, task
 from tests.benchmarks.contracts import ATTRIBUTION, contracts
 
@@ -30,7 +29,7 @@ def main() -> int:
     path, settings = Path(sys.argv[1]), task()
     model = engine.load(path)
     every = read(model, settings, list(contracts(Path(data))))
-    learned = extracting.learn([one.taught for one in every], sought(settings), meanings_of(settings, model))
+    learned = fit.learn([one.taught for one in every], sought(settings), meanings_of(settings, model))
     texts = [(one.taught.document.text_sha256, dict(one.contract.places)) for one in every]
     facts = facts_of("contracts", "all-minilm-l6-v2-q8_0", file_sha256(path), texts)
     made, known = head_of(learned), {**facts, "attribution": ATTRIBUTION, "licence": "CC BY 4.0"}

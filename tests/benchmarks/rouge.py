@@ -15,7 +15,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.learn.agreement import f1, rouge_l
+from pipeline.tasks.examples import f1
+from pipeline.tasks.summarize.judge import rouge_l
 from tests.benchmarks.porter import stem
 
 WAYS = ("plain", "stemmed", "own")

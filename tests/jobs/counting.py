@@ -11,8 +11,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pipeline.document import Parsed, Span
-from pipeline.tasks.base import EMBEDDING, Answer, Embedder, Task
-from pipeline.tasks.embedding.passages import passages
+from pipeline.tasks.base import Answer, Task
+from pipeline.tasks.kinds import EMBEDDING, Embedder
+from pipeline.tasks.passages import passages
 from pipeline.tasks.settings import Key, SettingsError, Text
 from pipeline.text.language import language
 

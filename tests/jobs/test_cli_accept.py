@@ -103,7 +103,7 @@ def test_a_promise_that_the_examples_do_not_bear_is_refused(sorting: Place, cloi
 
 
 def test_a_head_of_before_does_not_say_which_label_it_gave(sorting: Place, cloister: Cloister) -> None:
-    from pipeline.heads.file import HeadFile, read_head, write_head
+    from pipeline.heads import HeadFile, read_head, write_head
     from pipeline.paths.names import file_sha256
 
     path = sorting.root / "models" / "sort.head"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.heads.file import HeadFile, read_head, write_head
+from pipeline.heads import HeadFile, read_head, write_head
 from pipeline.paths.names import file_sha256
 from tests.jobs.conftest import Cloister, Place, entries
-from tests.pipeline.learn.made import letter
+from tests.pipeline.tasks.extract.made import letter
 
 FIND = """\
 job: {name}

@@ -12,9 +12,9 @@ import pytest
 import engine
 from pipeline.answer import vectors
 from pipeline.control.golden import BUILT_IN
-from pipeline.learn import reading
+from pipeline.tasks import examples as examples_of_tasks
 from tests.jobs.conftest import Cloister, Place, entries
-from tests.pipeline.learn.made import letter
+from tests.pipeline.tasks.extract.made import letter
 
 FIND = """\
 job: {name}
@@ -200,7 +200,7 @@ def test_what_was_stopped_goes_on_where_it_was(
     finding: Place, cloister: Cloister, examples: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, at_once = list[str](), 8
-    monkeypatch.setattr(reading, "_TOGETHER", at_once)
+    monkeypatch.setattr(examples_of_tasks, "_TOGETHER", at_once)
     monkeypatch.setattr(vectors, "WORTH", 1)
     embed = engine.Model.embed
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.jobs.conftest import Cloister, Place
-from tests.pipeline.learn.made_reports import report
+from tests.pipeline.tasks.summarize.made_reports import report
 
 SAY = """\
 job: {name}

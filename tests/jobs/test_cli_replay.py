@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from pipeline.tasks import classify
+from pipeline.tasks.classify import answers as classify
 from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place
 
 

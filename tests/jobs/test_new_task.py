@@ -126,7 +126,7 @@ def test_it_can_be_registered_where_the_readme_says(tmp_path: Path) -> None:
     shutil.copytree(README.parents[1], tmp_path / "pipeline", ignore=shutil.ignore_patterns("__pycache__"))
     family = tmp_path / "pipeline" / "tasks"
     shutil.copy(Path(__file__).parent / "counting.py", family / "count.py")
-    text, after, before = (family / "__init__.py").read_text(), "from pipeline.tasks.extract", '    "classify":'
+    text, after, before = (family / "__init__.py").read_text(), "from pipeline.tasks.extract import", '    "classify":'
     for line, place in (
         ("from pipeline.tasks.count import CountSettings\n", after),
         ('    "count": CountSettings,\n', before),

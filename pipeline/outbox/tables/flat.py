@@ -16,7 +16,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from pipeline.outbox.tables.base import SCALE, Cell, Column, Kind, Line
-from pipeline.tasks import Slot, Task, name_of
+from pipeline.tasks import TASKS, Slot, Task, name_of
 from pipeline.text.visible import storable
 
 Row = Mapping[str, Any]
@@ -35,7 +35,9 @@ _LAST = (
 )  # fmt: skip
 
 
-_TAKEN = frozenset(column.name for column in (*_FIRST, *_LAST)) | {"score", "label", "summary"}
+_TAKEN = frozenset(column.name for column in (*_FIRST, *_LAST)) | {"score"}.union(
+    *(task.texts for task in TASKS.values())
+)
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,7 @@ class Layout:
 
     def columns(self) -> tuple[Column, ...]:
         """The columns, in their order; no two have the same name, in whatever case."""
-        made = [*_FIRST]
-        if "classify" in self.tasks:
-            made.append(Column("label", Kind.TEXT))
-        if "summarize" in self.tasks:
-            made.append(Column("summary", Kind.TEXT))
-        made.append(Column("score", Kind.REAL))
+        made = [*_FIRST, *(Column(name, Kind.TEXT) for name in self._texts()), Column("score", Kind.REAL)]
         taken = {name.casefold() for name in _TAKEN}
         for slot in self.slots.values():
             name, again = storable(slot.name), 1
@@ -82,17 +79,16 @@ class Layout:
             made += new
         return (*made, *_LAST)
 
+    def _texts(self) -> list[str]:
+        """The columns of its tasks whose text is the answer."""
+        return [column for name, task in TASKS.items() if name in self.tasks for column in task.texts]
+
     def line(self, row: Row, original: str | None) -> Line:
         """A row as a line of these columns; `original` is the link to its document."""
         page = next((each["page"] for each in row.get("evidence") or ()), None)
         review = row.get("review") or {}
         ended = row.get("finished_at")
-        cells: list[Cell] = [row["path"], row["state"], _reason(row)]
-        if "classify" in self.tasks:
-            cells.append(row.get("label"))
-        if "summarize" in self.tasks:
-            cells.append(row.get("summary"))
-        cells.append(score_of(row))
+        cells: list[Cell] = [row["path"], row["state"], _reason(row), *map(row.get, self._texts()), score_of(row)]
         values = {name: [one for _, one in found if one is not None] for name, found in _values(row).items()}
         for slot in self.slots.values():
             cells += _cells_of(slot, values.pop(slot.name, []))

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from pipeline.text.values import date, email, iban, money, number, organisation, percent, phone, reference, text, title
-from pipeline.text.values.base import Finder, Value
-from pipeline.text.values.pattern import check_pattern, pattern_finder
-from pipeline.text.values.reading import Reading, read_habits
+from pipeline.text.values.amounts import find_money, find_percents
+from pipeline.text.values.base import Finder, Reading, Value, check_pattern, pattern_finder, read_habits
+from pipeline.text.values.codes import find_emails, find_ibans, find_numbers, find_phones, find_references
+from pipeline.text.values.date import find_dates
+from pipeline.text.values.organisation import find_organisations
+from pipeline.text.values.text import find_texts, find_titles
 
 _STRUCK = re.compile(r"~~[^~\n]+~~")  # text that is struck out, as the parsers mark it
 
@@ -21,25 +23,17 @@ def _valid(finder: Finder) -> Finder:
 
 
 VALUES: Mapping[str, Finder] = {
-    "text": text.find,
-    "date": _valid(date.find),
-    "money": _valid(money.find),
-    "number": _valid(number.find),
-    "percent": _valid(percent.find),
-    "email": _valid(email.find),
-    "phone": _valid(phone.find),
-    "iban": _valid(iban.find),
-    "reference": _valid(reference.find),
-    "title": title.find,
-    "organisation": organisation.find,
+    "text": find_texts,
+    "date": _valid(find_dates),
+    "money": _valid(find_money),
+    "number": _valid(find_numbers),
+    "percent": _valid(find_percents),
+    "email": _valid(find_emails),
+    "phone": _valid(find_phones),
+    "iban": _valid(find_ibans),
+    "reference": _valid(find_references),
+    "title": find_titles,
+    "organisation": find_organisations,
 }
 
-__all__ = [
-    "VALUES",
-    "Finder",
-    "Reading",
-    "Value",
-    "check_pattern",
-    "pattern_finder",
-    "read_habits",
-]
+__all__ = ["VALUES", "Finder", "Reading", "Value", "check_pattern", "pattern_finder", "read_habits"]

@@ -6,10 +6,50 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Final
 
-from pipeline.text.values.base import Value
-from pipeline.text.values.months import MONTHS
-from pipeline.text.values.reading import Reading
+from pipeline.text.values.base import Reading, Value
 
+_MONTH_NAMES: Final = (
+    # English, German, French, Dutch, Scandinavian; then Spanish, Italian, Portuguese, Romanian; Polish, Czech, Slovak,
+    # Croatian, Slovenian; Hungarian, Finnish, Estonian, Latvian, Lithuanian; Irish, Maltese; Greek, Bulgarian
+    "january jan januar jänner janvier janv januari enero ene gennaio gen janeiro ianuarie stycznia styczeń sty ledna "
+    "leden januára január siječnja siječanj januarja tammikuuta tammikuu jaanuar janvāris janvārī janvāra sausio "
+    "sausis eanáir jannar ιανουαρίου ιανουάριος ιαν януари",
+    "february feb februar feber février fevrier févr februari febr febrero febbraio febb fevereiro fev februarie "
+    "lutego luty lut února únor februára február veljače veljača februarja helmikuuta helmikuu veebruar februāris "
+    "februārī februāra vasario vasaris feabhra frar φεβρουαρίου φεβρουάριος φεβ февруари",
+    "march mar märz maerz mär mrz mars maart mrt marts marzo março marco martie marca marzec března březen "
+    "ožujka ožujak marec március márc maaliskuuta maaliskuu märts martā marta kovo kovas márta marzu μαρτίου μάρτιος "
+    "март",
+    "april apr avril avr abril abr aprile aprilie kwietnia kwiecień kwi dubna duben apríla apríl travnja travanj "
+    "aprila április ápr huhtikuuta huhtikuu aprill aprīlis aprīlī aprīļa balandžio balandis aibreán απριλίου απρίλιος "
+    "απρ април",
+    "may mai mei maj mayo maggio mag maio maja května květen mája máj svibnja svibanj május toukokuuta toukokuu "
+    "maijs maijā maija gegužės gegužė bealtaine mejju μαΐου μάιος μαΐ май",
+    "june jun juni juin junio giugno giu junho iunie czerwca czerwiec cze června červen júna jún lipnja lipanj "
+    "junija junij június kesäkuuta kesäkuu juuni jūnijs jūnijā jūnija birželio birželis meitheamh ġunju ιουνίου "
+    "ιούνιος юни",
+    "july jul juli juillet juil julio luglio lug julho iulie lipca lipiec lip července červenec júla júl srpnja "
+    "srpanj julija julij július heinäkuuta heinäkuu juuli jūlijs jūlijā jūlija liepos liepa iúil lulju ιουλίου "
+    "ιούλιος юли",
+    "august aug août aout augustus augusti agosto ago sierpnia sierpień sie srpna srpen augusta kolovoza kolovoz "
+    "avgusta avgust augusztus elokuuta elokuu augusts augustā rugpjūčio rugpjūtis lúnasa awwissu αυγούστου αύγουστος "
+    "август",
+    "september sept sep septembre septiembre setiembre settembre sett setembro septembrie września wrzesień wrz září "
+    "septembra rujna rujan szeptember szept syyskuuta syyskuu septembris septembrī rugsėjo rugsėjis settembru "
+    "σεπτεμβρίου σεπτέμβριος септември",
+    "october oct oktober okt octobre octubre ottobre ott outubro octombrie października październik paź října říjen "
+    "októbra október oktobra lokakuuta lokakuu oktoober oktobris oktobrī spalio spalis ottubru "
+    "οκτωβρίου οκτώβριος октомври",
+    "november nov novembre noviembre novembro noiembrie listopad listopada listopadu novembra studenoga studenog "
+    "studeni "
+    "marraskuuta marraskuu novembris novembrī lapkričio lapkritis samhain novembru νοεμβρίου νοέμβριος ноември",
+    "december dec dezember dez décembre decembre déc diciembre dic dicembre dezembro decembrie grudnia grudzień gru "
+    "prosince prosinec decembra prosinca detsember joulukuuta joulukuu decembris decembrī gruodžio gruodis nollaig "
+    "diċembru δεκεμβρίου δεκέμβριος декември",
+)
+MONTHS: Final = {name: number for number, names in enumerate(_MONTH_NAMES, start=1) for name in names.split()}
+"""The number of a month by its name in lower case. "Listopad" is November (Polish, Czech), though Croatian's "
+"October."""
 _ORDINALS: Final = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
     "sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third twenty-fourth "
@@ -82,7 +122,7 @@ _NUMBERS = re.compile(r"[ \t\u00a0]+[A-Z\"“(]")
 _NEAR: Final = 80  # characters before a date that say what it is the date of
 
 
-def find(text: str, reading: Reading) -> Iterator[Value]:
+def find_dates(text: str, reading: Reading) -> Iterator[Value]:
     """Every date of the calendar. A year of two digits is 1970 to 2069; 3/4/2025 is read as the document reads."""
     for match in _DATE.finditer(text):
         parts = _PART.findall(match[0])

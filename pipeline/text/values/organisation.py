@@ -10,10 +10,152 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Final
 
-from pipeline.text.values.base import Value
-from pipeline.text.values.legal_forms import CAPITAL, FORM, KIND, LEADING, SHORT_FORMS
-from pipeline.text.values.names import name_at, name_before
-from pipeline.text.values.reading import Reading
+from pipeline.text.values.base import Reading, Value
+
+CAPITAL: Final = (  # fixed ranges, not Python's tables, which change with its version
+    "A-ZÀ-ÖØ-ÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĴĶĹĻĽŁŃŅŇŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽΑ-ΩА-Я"
+)
+_ENGLISH = (
+    r"Inc\.?|Incorporated|Corp\.?|Corporation|Co\.,? ?Ltd\.?|Co\.|Company,? (?:Inc\.?|Limited|Ltd\.?|LLC|L\.L\.C\.?)"
+    r"|Company|L\.?L\.?C\.?|(?:P(?:ty|te)\.? )?Ltd\.?|(?:Private )?Limited(?: Partnership)?|L\.?L?\.?L?\.?P\.?"
+    r"|P\.?L\.?C\.?"
+    r"|plc|N\.A\.|P\.C\.|Bancorp(?:oration)?|S\.A\.(?: de C\.V\.)?"
+)
+_GERMAN = (
+    r"g?GmbH(?: ?& ?Co\.? ?(?:KGaA|KG|OHG))?|mbH|AG(?: ?& ?Co\.? ?KGaA)?|KGaA|KG|OHG|GbR|UG(?: \(haftungsbeschränkt\))?"
+    r"|e\. ?V\.|e\. ?K\.|eG|SE"
+)
+_ROMANCE = (
+    r"S\.?A\.?S\.?U?\.?|S\.?A\.?R\.?L\.?|S\. ?à ?r\. ?l\.|Sàrl|S\.?N\.?C\.?|E\.?U\.?R\.?L\.?|S\.?A\.?(?!\w)"
+    r"|S\.?C\.?A\.?"
+    r"|S\.?L\.?U?\.?|S\.?A\.?U\.?|S\.?p\.?A\.?|SPA|S\.?r\.?l\.?|S\.?R\.?L\.?|Lda\.?|Ltda\.?"
+)
+_OTHERS = (
+    r"B\.?V\.?|N\.?V\.?|V\.?O\.?F\.?|C\.V\.|AB|A/S|ApS|ASA|AS|Oyj?|sp\. ?z ?o\. ?o\.|[Ss]półka [Aa]kcyjna|s\. ?r\. ?o\."
+    r"|a\. ?s\.|Kft\.?|Zrt\.?|Nyrt\.?|d\. ?o\. ?o\.|d\. ?d\.|OÜ|SIA|UAB|AD|EOOD|OOD|K\.K\."
+)
+# Followed by what ends a name: white space, a mark, the end.
+FORM: Final = re.compile(rf"(?<![\w&/-])(?:{_ENGLISH}|{_GERMAN}|{_ROMANCE}|{_OTHERS}|INC\.?|CORP\.?|INCORPORATED"
+    r"|CORPORATION|COMPANY|(?:P(?:TY|TE)\.? )?LTD\.?|LIMITED(?: PARTNERSHIP)?|CO\.,? ?LTD\.?|CO\.|BANCORP"
+    r"|GMBH)(?![\w&'’/-]|\.\w)")  # fmt: skip
+SHORT_FORMS: Final = frozenset("SE AS AD AB SA SL AG KG SPA SIA NV BV OOD LP PLC SCA SAS SNC eG mbH".split())
+"""Forms that are also words or other abbreviations: what stands before them must be a capitalised word."""
+KIND: Final = re.compile(  # the last word of names of organisations without a legal form
+    r"(?<![\w-])(?:Bank|Bankshares|University|College|Association|Institute|Foundation|Fund|Trust|Partners|Partnership"
+    r"|Group|Holdings?|Ministry|Authority|Agency|Council|Society|Hospital|Industries|Enterprises|Technologies|Systems"
+    r"|Networks?|Services|Solutions|Laboratories|Labs|Airlines|Stiftung|Verein|Universität|Hochschule|Klinikum|Verlag"
+    r"|Versicherung(?:en)?|Gesellschaft|Genossenschaft|Stichting|Société|Fondation|Università|Universidad|Fundación"
+    r"|BANK|UNIVERSITY|ASSOCIATION|INSTITUTE|FOUNDATION|FUND|TRUST|PARTNERS|PARTNERSHIP|GROUP|HOLDINGS)(?![\w-])"
+)
+LEADING: Final = re.compile(  # words with which such names begin, and what follows
+    rf"(?<![\w-])(?:(?:University|Bank|Institute|College|City|County|Ministry|Department) of (?:the )?"
+    rf"|(?:Stadtwerke|Sparkasse|Volksbank|Universität|Hochschule|Klinikum|Amtsgericht|Landgericht|Finanzamt|Landratsamt"
+    rf"|Stadt|Gemeinde|Banque|Société|Stichting|Banca|Banco|Università degli Studi di|Universidad de) )"
+    rf"[{CAPITAL}][\w'’-]*(?: [{CAPITAL}][\w'’-]*){{0,3}}"
+)
+
+
+MOST_WORDS: Final = 10
+WRAPPED: Final = 50  # characters: a line that is as long was wrapped, and goes on in the next
+_NAMED = re.compile(rf"[{CAPITAL}]|[a-z]{{1,2}}-[a-z]|[a-z]{{1,3}}[{CAPITAL}]|\d+[A-Za-z{CAPITAL}-]")
+_JOINS = frozenset("& and of the for und der des für von y e et de la du del di da van".split())
+_NO_NAME = frozenset(  # words that begin a sentence, a heading or a label; not names, though written with a capital
+    "this that these those such each either no any all other our your its their in on at by to from with as is are be "
+    "between among and or if when where whereas witness dated made agreement contract amendment exhibit schedule annex "
+    "party parties seller buyer vendor customer client supplier licensor licensee invoice bill ship sold attn "
+    "attention "
+    "name address company: section article page date number no. tel fax phone email subject re dear parent surviving "
+    "limited liability zwischen und vertrag der die das den dem ein eine von bei an rechnung kunde lieferant firma "
+    "herr "
+    "frau the a an form of file source copyright © for include includes including issued accepted agreed signed "
+    "certain jointly hereinafter hereafter herein 'and".split()
+)
+_GAP = re.compile(r"[ \u00a0\t]{1,3}\Z|[ \u00a0]{0,3}\n[ \u00a0]{0,40}\Z")
+_TOKEN = re.compile(r"\S+\Z")
+_STOPS = re.compile(
+    r"(?!(?:Jos|Bros|Intl|Mfg|Dept|Assn|Univ|Prof)\.)[^.\d&]{3,}\."
+)  # the end of a sentence, and no initial
+_FIRST = re.compile(r"(\S+)\s+")
+
+
+def name_before(text: str, at: int, floor: int = 0) -> int:
+    """Where the capitalised words begin that end at `at`, such as a legal form; `at` itself where there are none."""
+    begin, comma = at, True
+    for _ in range(MOST_WORDS):
+        gap = _GAP.search(text, max(floor, begin - 44), begin)
+        if gap is None or ("\n" in gap[0] and not _wrapped(text, gap.start() + gap[0].index("\n"))):
+            break
+        token = _TOKEN.search(text, max(floor, gap.start() - 40), gap.start())
+        if token is None or (token.start() > floor and not text[token.start() - 1].isspace()):
+            break
+        word, opened = token[0], 0
+        if word[0] in "\"'“„«‘([" and not word.endswith((")", "]")):
+            opened = 1
+            word = word[1:]
+        if not _belongs(word, comma=comma):
+            break
+        begin = token.start() + opened
+        comma = False
+        if opened:
+            break
+    return _without_joins(text, begin, at)
+
+
+def _belongs(word: str, *, comma: bool) -> bool:
+    """Whether a word may be one of a name; `comma`: whether one may follow it, as before a legal form."""
+    bare = word.rstrip(",")
+    if bare in ("The", "THE") or _STOPS.fullmatch(bare):
+        return False
+    if (bare != word and not comma) or bare[-1:] in ':;!?"”' or (FORM.fullmatch(bare.rstrip(".")) and len(bare) > 1):
+        return False
+    if bare.lower().strip(".") in _JOINS and not word.endswith(","):
+        return True
+    if bare.startswith("(") and bare.endswith(")"):
+        return bool(_NAMED.match(bare[1:]))
+    if bare.lower() in _NO_NAME or "(" in bare or ")" in bare:
+        return False
+    return bool(_NAMED.match(bare)) or bare.isdecimal()
+
+
+def _without_joins(text: str, begin: int, at: int) -> int:
+    """Where the name begins without joining words and numbers before it."""
+    while begin < at:
+        match = _FIRST.match(text, begin, at)
+        if match is None:
+            break
+        word = match[1].lower()
+        if word not in _JOINS and word not in _NO_NAME and not word.isdecimal() and word != "the":
+            break
+        begin = match.end()
+    return begin
+
+
+def _wrapped(text: str, line_end: int) -> bool:
+    """Whether the line that ends at `line_end` is as long as one that was wrapped."""
+    return line_end - (text.rfind("\n", 0, line_end) + 1) >= WRAPPED
+
+
+_SOLE = re.compile(
+    rf"[{CAPITAL}][\w'’.*-]*(?:[ \u00a0]{{1,3}}(?:(?:of|de|der|von|van|du|la) )?(?:[{CAPITAL}][\w'’.*-]*|&)){{0,7}}"
+)
+
+
+def name_at(text: str, start: int, end: int) -> int:
+    """Where the name ends whose first word begins at `start`: with its legal form if it has one, else before the first
+    word that is not capitalised, comma or bracket; `start` itself where no name begins. Not beyond `end`."""
+    stop = min(end, start + 160)
+    if not _NAMED.match(text, start, stop):
+        return start
+    sole = _SOLE.match(text, start, stop)
+    edge = sole.end() if sole else start
+    for form in FORM.finditer(text, start, stop):
+        if form.start() > start and name_before(text, form.start(), start) == start:
+            return form.end()
+        break
+    while edge > start and text[edge - 1] in ".-'’":
+        edge -= 1
+    return edge
+
 
 OPENING: Final = 8_000  # characters at the beginning of a contract in which its parties are named
 UNTIL: Final = 3_000  # the same, where nothing shows where the parties end
@@ -80,7 +222,7 @@ _CONTRACT = re.compile(
 )
 
 
-def find(text: str, reading: Reading) -> Iterator[Value]:
+def find_organisations(text: str, reading: Reading) -> Iterator[Value]:
     """Every name with a legal form; the parties that a contract names at its beginning, with cues of parties and of
     what they are called in it; unsure, names that only end as those of organisations do. Of an invoice the first name
     has the cues of its sender."""
@@ -112,7 +254,6 @@ def _value(text: str, start: int, end: int, *, sure: bool = True, cues: tuple[st
 
 
 def _with_forms(text: str) -> Iterator[Value]:
-    """Each name that ends with its legal form."""
     reached = 0
     for form in FORM.finditer(text):
         begin = name_before(text, form.start(), reached)

@@ -10,8 +10,7 @@ import engine
 from pipeline import ModelRefusedError, Site
 from pipeline.control.files import Contents, find_file
 from pipeline.control.golden import BUILT_IN, Answered, Golden, ask, check_count, keep_golden, kept_golden
-from pipeline.heads.builtin import BUILTIN
-from pipeline.heads.file import HeadFile, write_head
+from pipeline.heads import BUILTIN, HeadFile, write_head
 from pipeline.paths.names import file_sha256
 from tests.encoders import write_encoder
 

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.heads.builtin import BUILTIN, head_files, head_path
-from pipeline.heads.fields import FieldsHead
-from pipeline.heads.file import read_head
+from pipeline.heads import BUILTIN, head_files, head_path, read_head
 from pipeline.paths.names import file_sha256
+from pipeline.tasks.extract.head import FieldsHead
 
 HEADS = sorted(BUILTIN.glob("*.head"))
 

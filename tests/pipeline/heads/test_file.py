@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.answer.heads import load_head
 from pipeline.errors import ModelRefusedError
-from pipeline.heads.file import HeadFile, read_head, write_head
+from pipeline.heads import HeadFile, read_head, write_head
 from pipeline.plan import HeadRef
 
 HEAD = HeadFile(

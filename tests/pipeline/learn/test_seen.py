@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.heads.file import HeadFile, read_head, write_head
+from pipeline.heads import HeadFile, read_head, write_head
 from pipeline.learn.seen import RUN, Seen, fingerprints, text_digest, words_of
 
 

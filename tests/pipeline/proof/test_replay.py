@@ -20,7 +20,7 @@ from pipeline.proof.judge import Judge, unreplayable
 from pipeline.records.entries import from_json
 from pipeline.records.journal import open_journal
 from pipeline.records.types import DeletedByRule, Document
-from pipeline.tasks import classify
+from pipeline.tasks.classify import answers as classify
 from tests.faults.samples import SAMPLES
 from tests.models import write_bert_folder
 from tests.pdf_files import pdf

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.quality.costs import Prices, costs
+from pipeline.quality.qualify import Prices, costs
 
 
 def test_known_values() -> None:

@@ -7,8 +7,8 @@ import pytest
 
 import engine
 from pipeline import ModelRefusedError, Quality, RunPlan
+from pipeline.quality.documents import eval_digest, read_truths
 from pipeline.quality.gate import Qualifications, demand, refuse_unqualified
-from pipeline.quality.truths import eval_digest, read_truths
 from pipeline.records.types import Qualified
 
 

@@ -10,14 +10,10 @@ from xml.etree import ElementTree
 import pytest
 
 from pipeline.pages.axes import axis
-from pipeline.quality.bootstrap import measured
-from pipeline.quality.calibration import calibration
-from pipeline.quality.classes import Classes
-from pipeline.quality.costs import Prices, costs
-from pipeline.quality.judge import Judgement
-from pipeline.quality.page import page, write_page
-from pipeline.quality.plots import HEIGHT, LEFT, WIDTH, curve, scatter
-from pipeline.quality.qualify import Measured, Qualification, with_frontier
+from pipeline.quality.page import HEIGHT, LEFT, WIDTH, curve, page, scatter, write_page
+from pipeline.quality.qualify import Measured, Prices, Qualification, costs, with_frontier
+from pipeline.tasks.classify.judge import Classes
+from pipeline.tasks.judging import Judgement, calibration, measured
 
 EVIL = '<script src="https://example.org/x.js">'
 LABELS = ("lease", "invoice", EVIL)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.learn.examples import ExamplesRefusedError
-from pipeline.quality.truths import eval_digest, read_truths
+from pipeline.quality.documents import eval_digest, read_truths
 from pipeline.tasks import AskSettings, ClassifySettings, ExtractSettings, Field, Label, SummarizeSettings, Task
+from pipeline.tasks.examples import ExamplesRefusedError
 
 SORT = ClassifySettings(labels=(Label("lease"), Label("invoice")))
 FIND = ExtractSettings(fields=(Field("total", "money"), Field("until", "date")))
@@ -28,22 +28,22 @@ def test_fields_in_jsonl(tmp_path: Path) -> None:
         '{"document": "a.txt", "fields": {"total": 5}}\n',
     )
     first, second = read_truths(source, FIND)
-    assert (first.fields, first.example.place) == ({"total": ("EUR 5", "5.00"), "until": ()}, f"{source}:1")
-    assert (second.fields, second.example.path) == ({"total": ("5",)}, tmp_path / "a.txt")
+    assert (first.taught, first.place) == ({"total": ("EUR 5", "5.00"), "until": ()}, f"{source}:1")
+    assert (second.taught, second.path) == ({"total": ("5",)}, tmp_path / "a.txt")
 
 
 def test_fields_in_csv_are_columns(tmp_path: Path) -> None:
     source = file(tmp_path, "eval.csv", 'text,until,total\n"one, two",2026-01-01,\nthree,,EUR 5\n')
     first, second = read_truths(source, FIND)
-    assert (first.fields, first.example.text) == ({"until": ("2026-01-01",), "total": ()}, "one, two")
-    assert second.fields == {"until": (), "total": ("EUR 5",)}
+    assert (first.taught, first.text) == ({"until": ("2026-01-01",), "total": ()}, "one, two")
+    assert second.taught == {"until": (), "total": ("EUR 5",)}
 
 
 def test_summaries(tmp_path: Path) -> None:
     source = file(tmp_path, "eval.jsonl", '{"text": "a", "summary": ["b", "c"]}\n{"text": "d", "summary": "e"}\n')
-    assert [one.summaries for one in read_truths(source, SUM)] == [("b", "c"), ("e",)]
+    assert [one.taught for one in read_truths(source, SUM)] == [("b", "c"), ("e",)]
     source = file(tmp_path, "eval.csv", "text,summary\na,b\n")
-    assert [one.summaries for one in read_truths(source, SUM)] == [("b",)]
+    assert [one.taught for one in read_truths(source, SUM)] == [("b",)]
 
 
 WRONG: dict[str, tuple[Task, str, str | bytes, str]] = {

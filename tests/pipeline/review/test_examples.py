@@ -10,9 +10,9 @@ import pytest
 
 import pipeline
 from pipeline import ClassifySettings, ExamplesRefusedError, Label, Review, RunPlan
-from pipeline.learn.examples import Mistake
 from pipeline.plan import Retention
 from pipeline.review.examples import _fields, review_examples
+from pipeline.tasks.examples import Mistake
 from tests.pipeline.conftest import TASK, Witness
 
 Drop = Callable[[str, bytes | str], Path]

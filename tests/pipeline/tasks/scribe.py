@@ -13,7 +13,7 @@ import numpy as np
 import engine
 from engine.generate.constraint.grammar import Grammars
 from engine.generate.endings import Endings, detokenize
-from pipeline.tasks.base import Ids
+from pipeline.tasks.kinds import Ids
 
 END = 256
 BYTES = [*(bytes([i]) for i in range(256)), b""]

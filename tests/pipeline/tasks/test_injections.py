@@ -7,7 +7,7 @@ import pytest
 
 import engine
 from pipeline.tasks import Writing
-from pipeline.tasks.writing.prompts import fenced
+from pipeline.tasks.prompts import fenced
 from tests.pipeline.tasks.injections import INJECTIONS, KINDS, LETTER, Tried, tried
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import engine
-from pipeline.tasks.writing.leaves import leaves, probability, sureness
+from pipeline.tasks.asking import leaves, probability, sureness
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

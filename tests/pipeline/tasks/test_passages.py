@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from pipeline.document import Parsed
 from pipeline.tasks import ClassifySettings, ExtractSettings, Field, Label, SummarizeSettings, Task
-from pipeline.tasks.embedding import passages as module
-from pipeline.tasks.extract import OVERLAP
+from pipeline.tasks import passages as module
+from pipeline.tasks.passages import OVERLAP
 from tests.pipeline.tasks.bag import BagOfWords
 
 EVERY: list[Task] = [

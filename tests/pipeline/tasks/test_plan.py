@@ -19,7 +19,7 @@ from pipeline.tasks import (
     SummarizeSettings,
     Task,
 )
-from pipeline.tasks.embedding import passages as module
+from pipeline.tasks import passages as module
 from pipeline.text.chunk import borders
 from tests.pipeline.tasks.bag import BagOfWords
 

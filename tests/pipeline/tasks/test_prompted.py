@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from pipeline.document import Parsed
 from pipeline.tasks import Field, Label
 from pipeline.tasks.classify import ClassifySettings
-from pipeline.tasks.embedding.meanings import Meanings
-from pipeline.tasks.embedding.prompted import Prompted, likeness, queries, reading_documents
 from pipeline.tasks.extract import ExtractSettings
+from pipeline.tasks.meanings import Meanings, Prompted, likeness, queries, reading_documents
 from tests.pipeline.tasks.bag import BagOfWords
 
 

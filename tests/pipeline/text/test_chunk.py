@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from pipeline.document import Parsed, Section, Span
 from pipeline.text import chunk as module
-from pipeline.text.chunk import Chunk, borders, plan, windows
-from pipeline.text.fitting import fitting
+from pipeline.text.chunk import Chunk, borders, fitting, plan, windows
 from pipeline.text.sentences import split_sentences
 from tests.pipeline.tasks.bag import BagOfWords
 

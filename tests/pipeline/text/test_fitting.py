@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.document import Span
-from pipeline.text.fitting import fitting
+from pipeline.text.chunk import fitting
 from pipeline.text.sentences import split_sentences
 from tests.pipeline.tasks.bag import BagOfWords
 from tests.pipeline.text.test_chunk import PIECES, covered

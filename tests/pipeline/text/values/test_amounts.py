@@ -4,7 +4,7 @@
 import pytest
 
 from pipeline.text.values import VALUES, Reading, read_habits
-from pipeline.text.values.decimals import parse_decimal
+from pipeline.text.values.amounts import parse_decimal
 
 
 def found(name: str, text: str) -> list[tuple[str, str]]:

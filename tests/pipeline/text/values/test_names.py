@@ -3,14 +3,9 @@
 import pytest
 
 from pipeline.errors import DocumentError, Failure
-from pipeline.text.values import (
-    VALUES,
-    Reading,
-    check_pattern,
-    pattern,
-)
-from pipeline.text.values.iban import check_digits_hold
-from pipeline.text.values.pattern import pattern_finder
+from pipeline.text.values import VALUES, Reading, base, check_pattern
+from pipeline.text.values.base import pattern_finder
+from pipeline.text.values.codes import check_digits_hold
 
 
 def found(name: str, text: str) -> list[tuple[str, str]]:
@@ -192,7 +187,7 @@ def test_a_bad_pattern_is_refused_with_its_place() -> None:
 
 
 def test_a_pattern_that_explodes_fails_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pattern, "_SECONDS", 0.05)
+    monkeypatch.setattr(base, "_SECONDS", 0.05)
     with pytest.raises(DocumentError, match="took longer") as caught:
         list(pattern_finder(r"(?:x+x+)+y")("x" * 5000, Reading()))
     assert caught.value.failure is Failure.TIMEOUT

@@ -1,0 +1,58 @@
+"""`summarizing`: the sentences that people would say are found in reports that were not seen, with the same bits."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.heads import read_head, write_head
+from pipeline.tasks.summarize.head import SentencesHead
+from tests.engine.isas import ISAS_OF_ONE, need
+from tests.pipeline.tasks.summarize.made_reports import head, learned, report, taught
+
+
+def test_what_was_decided_is_said_of_reports_that_were_not_seen() -> None:
+    its = head()
+    for number in range(100, 120):
+        one = taught(number)
+        scores = its.scores(one.document, one.sentences, one.vectors)
+        best = one.sentences[scores.index(max(scores))]
+        assert report(number)[0][best.start : best.end].startswith("It was decided")
+        assert all(0 <= score <= 1 for score in scores)
+
+
+def test_what_is_measured_lies_between_the_first_and_the_best_sentence() -> None:
+    found = learned()
+    assert 0 < found.first < found.chosen <= found.best
+    assert found.chosen > 0.95 * found.best
+
+
+def test_a_head_says_the_same_from_its_file(tmp_path: Path) -> None:
+    its, one, path = head(), taught(7), tmp_path / "a.head"
+    write_head(path, its.to_file())
+    again = SentencesHead.from_file(read_head(path))
+    assert again.scores(one.document, one.sentences, one.vectors) == its.scores(
+        one.document, one.sentences, one.vectors
+    )
+    assert again.to_file().to_bytes() == path.read_bytes()
+
+
+def test_the_same_bits_on_every_instruction_set_and_with_any_threads() -> None:
+    """Here on three of them; `make torture` tries all."""
+    digests = {}
+    for isa, threads in (*((isa, "2") for isa in ISAS_OF_ONE), ("portable", "1")):
+        try:
+            need(isa)
+        except pytest.skip.Exception:
+            continue
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.pipeline.tasks.summarize.made_reports"],
+            env={**os.environ, "CLOISTER_ISA": isa, "CLOISTER_THREADS": threads, "PYTHONHASHSEED": threads},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        digests[isa, threads] = done.stdout
+    assert len(set(digests.values())) == 1, digests
