@@ -94,6 +94,10 @@ class TextWriter:
         """Say why it cannot be told whether some text is hidden; the document's state is then `review`."""
         self._hidden.doubt(why)
 
+    def doubtful(self, what: str, text: str) -> None:
+        """Count text that `what` touches, whose effect is not computed; the document's state is then `review`."""
+        self._hidden.doubtful(what, marked(text)[0])
+
     def review(self, why: str) -> None:
         """Say what of the text cannot be trusted as it stands; the document's state is then `review`."""
         self._hidden.review(why)
