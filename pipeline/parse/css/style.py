@@ -1,0 +1,375 @@
+"""How text looks at a place of a page: what an element's declarations make of the look around it.
+
+Boxes are not laid out. A place is known as a shift from where the text would stand, in px.
+"""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import ceil
+
+from lxml import etree
+
+from pipeline.parse.css.boxes import Box, box_of, has_no_room, length, moves
+from pipeline.parse.css.cascade import Holding, Values, Variables, keyword, number_of
+from pipeline.parse.css.declarations import INHERITED, PICTURE, TAKING, WIDE, odd
+from pipeline.parse.css.sheet import address_of
+from pipeline.parse.css.syntax import Measure, Token, Value, font_size, paint_of, read_value, split, word, words
+from pipeline.parse.sight.colours import BLACK, WHITE, Colour, Paint, alike, mixed
+from pipeline.parse.sight.look import SLIVER, Appearance, squeezed
+from pipeline.parse.sight.raised import lowered, raised, struck
+from pipeline.parse.sight.symbols import has_signs
+
+POINTS = 0.75
+"""Of a px."""
+UNKNOWN = Paint()
+_BLACK = Paint(BLACK)
+_REACH = 999.0
+"""px: how far from its beginning text is believed to reach."""
+_PAGE = (0.0, 0.0, 5000.0 * POINTS, 1e9)
+"""Points: where a page can be seen or scrolled to."""
+_WINDOW, _NEAR = 1280.0, 30.0  # px to the right, and to the left or above, within which text surely stands on the page
+_WIDE = 100.0  # px: a box that is less wide may cut words off, and a longer shift in one that is cut may take text out
+_COLUMN, _LETTER = 600.0, 0.6  # px of a column; of the size of letters: the width of one
+_INITIAL = {"visibility": "visible", "color": "canvastext", "font-size": "medium", "letter-spacing": "normal",
+            "text-indent": "0", "white-space": "normal", "line-height": "normal", "text-shadow": "none",
+            "font-family": "serif", "direction": "ltr", "-webkit-text-fill-color": "currentcolor"}  # fmt: skip
+_SYSTEM: dict[str, Colour] = {"canvas": WHITE, "canvastext": BLACK, "window": WHITE, "windowtext": BLACK}
+_LEVELS = {"sup": 1, "super": 1, "sub": -1}
+_STRUCK = {"s", "strike", "del"}
+_DECORATED = {"sup", "sub", *_STRUCK}
+_DECORATING = frozenset(("vertical-align", "text-decoration-line", "font-variant-position", "top", "bottom"))
+_CELLS = {"td", "th", "img", "table", "tr", "tbody", "thead", "tfoot"}  # aligned in their row or line
+_NOTABLE = 0.2  # of the size of letters: a shift from which on text is raised or lowered
+_SMALL = 0.85  # of the letters around: text that is smaller and stands at the top is raised
+_THICK = 3.0  # px of a line through text
+_LINES = ("br", "p", "div", "li", "tr", "h1", "h2", "h3", "h4")  # elements that begin a line
+_PUSHING = ("width", "min-width", "margin-left", "padding-left", "text-indent", "left", "padding-right", "margin-right")
+
+
+@dataclass(frozen=True)
+class Style:
+    """How text is drawn at a place, and what of its surroundings decides how elements in it are drawn.
+
+    `doubt` is the first thing whose effect on the text is not computed, `taken` the first that may only take it away;
+    `veil`: what may show letters that their colour does not. `strayed`: it may stand on another ground than that around
+    it. `counted`: the text here is part of hidden text that was counted already. `cut`: what does not fit into a box
+    around it is not shown; `clipped`: nothing of the box is. `moved`: it may lie over other text. `items`: elements in
+    it are laid out as boxes (flex, grid). `flow`: how the text of the element stands to what is around it (as in
+    boxes.Box). `level`: 1 for raised, -1 for lowered text. `struck`: a line is drawn through it. `font`: the symbol
+    font that it is in, "" for all others. `turned`: all its letters are drawn from right to left, which is the
+    direction (`rtl`) that is set.
+    """
+
+    shown: bool = True
+    size: float = 16.0
+    colour: Paint = _BLACK
+    fill: Paint | None = None
+    ground: Colour | None = None
+    opacity: float = 1.0
+    left: float = 0.0
+    top: float = 0.0
+    indent: float = 0.0
+    spacing: float = 0.0
+    line: float | None = None
+    unbroken: bool = False
+    clipped: bool = False
+    cut: bool = False
+    moved: bool = False
+    strayed: bool = False
+    veil: str = ""
+    shadowed: bool = False
+    doubt: str = ""
+    taken: str = ""
+    counted: bool = False
+    items: bool = False
+    flow: str = ""
+    drawing: bool = False
+    quirks: bool = False
+    level: int = 0
+    struck: bool = False
+    font: str = ""
+    rtl: bool = False
+    turned: bool = False
+    declared: Values = field(default_factory=dict)
+    variables: Variables = field(default_factory=lambda: Variables({}))
+
+    @cached_property
+    def verdict(self) -> tuple[str | None, str]:
+        """The kind of hidden text that text here is, None if that is not certain; and what it is in doubt for."""
+        if self.counted:
+            return None, ""
+        look = self.look
+        kind, doubt = look.hides, self.doubt
+        if kind in {"same_colour", "invisible"}:
+            doubt = doubt or self.veil or ("text-shadow" if self.shadowed else "")
+        if kind and (kind == "marked_hidden" or not doubt):
+            return kind, ""
+        if self.line is not None and self.line < self.size / 2:
+            doubt = doubt or "line-height"
+        if self.strayed and alike(look.colour, WHITE):
+            doubt = doubt or "position"
+        return None, doubt or self.taken
+
+    @property
+    def look(self) -> Appearance:
+        """This style in the terms of all formats, with lengths in points."""
+        colour, alpha = self.fill or self.colour
+        left = self.left + min(0.0, self.indent)
+        return Appearance(
+            shown=self.shown,
+            colour=colour,
+            background=self.ground,
+            opacity=self.opacity * alpha,
+            size=self.size * POINTS,
+            stretch=squeezed(self.spacing, self.size),
+            box=(left * POINTS, self.top * POINTS, _REACH * POINTS, _REACH * POINTS),
+            clip=(0.0, 0.0, 0.0, 0.0) if self.clipped else _PAGE,
+        )
+
+    def settled(self, values: Values) -> Values:
+        """The declared values with `inherit`, `initial` and the like resolved; what is not in it is inherited."""
+        found: Values = {}
+        for name, value in values.items():
+            wide = word(value)
+            if wide not in WIDE:
+                if value:
+                    found[name] = value
+            elif wide == "inherit" and name not in INHERITED and name in self.declared:
+                found[name] = self.declared[name]
+            elif wide == "initial" and name in _INITIAL:
+                found[name] = read_value(_INITIAL[name])
+        return found
+
+    def inside(self, element: etree._Element | None, values: Values, holding: Holding, faces: set[str]) -> "Style":
+        """The style inside an element (None for what is drawn beside one), whose settled values these are. `faces` are
+        families of letters that the page brings along."""
+        if not values and holding.variables is self.variables and not holding.unsure:
+            usual = not (self.items or self.flow or self.declared)
+            return self if usual else replace(self, items=False, flow="apart" if self.items else "", declared={})
+        if not values:
+            return replace(self, variables=holding.variables, doubt=self.doubt or holding.unsure, flow="", items=False)
+        tag = "" if element is None else str(element.tag)
+        size = self._size(values)
+        box = box_of(tag, values, size or self.size, laid_out=self.items, quirks=self.quirks)
+        style = self._text(values, self.size if size is None else size, box)
+        odds = [*([holding.unsure] if holding.unsure else []), *odd(values), *style._unclear(values, size, faces)]
+        if element is not None and any(one.type in PICTURE for one in values.get("content", ())):
+            odds.append("content")
+        taking = next((one for one in odds if TAKING.match(one)), "")
+        style = replace(
+            style,
+            variables=holding.variables,
+            doubt=self.doubt or next((one for one in odds if not TAKING.match(one)), ""),
+            taken=self.taken or taking,
+        )
+        return style._boxed(element, values, box, self)
+
+    def decorated(self, tag: str, values: Values, outer: "Style") -> "Style":
+        """This style of an element in `outer`, raised, lowered or struck out where its tag or its values say so."""
+        if tag not in _DECORATED and _DECORATING.isdisjoint(values):
+            return self
+        line = values.get("text-decoration-line", ())
+        struck = "line-through" in words(line) or (tag in _STRUCK and not line)
+        thick = any((Measure(self.size).length((token,)) or 0.0) > _THICK for token in line)
+        level = _level(tag, values, self.size, outer.size) or self.level
+        return replace(
+            self, level=level, struck=self.struck or struck, taken=self.taken or ("text-decoration" if thick else "")
+        )
+
+    def signed(self, text: str) -> str:
+        """Text of this style, wrapped where the writer has to mark it."""
+        text = struck(text) if self.struck else text
+        return raised(text) if self.level > 0 else lowered(text) if self.level < 0 else text
+
+    def _size(self, values: Values) -> float | None:
+        """The size of letters in px; None where it is not known."""
+        value = values.get("font-size", ())
+        found = font_size(value, self.size, Measure(self.size, self.size, self.quirks)) if value else self.size
+        return None if found is None else max(0.0, found)
+
+    def _text(self, values: Values, size: float, box: Box) -> "Style":
+        """This style with what an element's values change in what its text inherits; `size` is its font's in px."""
+        measure = Measure(size, None, self.quirks)
+        visibility, fill = keyword(values, "visibility"), values.get("-webkit-text-fill-color", ())
+        colour = _paint(values["color"][0], self.colour) if "color" in values else self.colour
+        order, rtl = keyword(values, "unicode-bidi"), keyword(values, "direction") == "rtl"
+        indent = length(values, "text-indent", measure) or 0.0
+        wraps = [keyword(values, name) for name in ("white-space", "text-wrap") if name in values]
+        rtl = rtl if "direction" in values else self.rtl
+        return replace(
+            self,
+            rtl=rtl,
+            turned=rtl if order.endswith("override") else self.turned and order in {"", "normal"},
+            shown=visibility not in {"hidden", "collapse"} if visibility else self.shown,
+            size=size,
+            colour=colour,
+            fill=_paint(fill[0], colour) if fill else self.fill,
+            shadowed=keyword(values, "text-shadow") != "none" if "text-shadow" in values else self.shadowed,
+            indent=indent if "text-indent" in values and box.is_block else self.indent,
+            spacing=length(values, "letter-spacing", measure) or 0.0 if "letter-spacing" in values else self.spacing,
+            line=_line(values, size) if "line-height" in values else self.line,
+            unbroken=not {"nowrap", "pre"}.isdisjoint(wraps) if wraps else self.unbroken,
+            font=_symbol_font(values["font-family"]) if "font-family" in values else self.font,
+            items=box.items,
+            flow=box.flow,
+            declared=values,
+        )
+
+    def _unclear(self, values: Values, size: float | None, faces: set[str]) -> list[str]:
+        """The computed properties whose values are none that can be computed here."""
+        found = ["font-size"] if size is None else []
+        paints = {"color": self.colour, "-webkit-text-fill-color": self.fill}
+        found += [name for name, paint in paints.items() if name in values and paint == UNKNOWN]
+        if "opacity" in values and number_of(values, "opacity") is None:
+            found.append("opacity")
+        if "text" in words(values.get("background-clip", ())):
+            found.append("background-clip")
+        measure = Measure(self.size)
+        for name, least in (("letter-spacing", -_REACH), ("word-spacing", -self.size / 2), ("text-indent", -_WIDE)):
+            px = length(values, name, measure)
+            if name in values and (px is None or not least <= px <= _WIDE) and not (px or 0.0) <= -_REACH:
+                found.append(name)
+        if faces and any(
+            " ".join(str(one.value) for one in name if hasattr(one, "value")).strip().lower() in faces
+            for name in split(values.get("font-family", ()))
+        ):
+            found.append("@font-face")
+        if "inset" in words(values.get("box-shadow", ())):
+            found.append("box-shadow")
+        if "animation-name" in values and word(values["animation-name"]) != "none":
+            found.append("animation")
+        return found
+
+    def _boxed(self, element: etree._Element | None, values: Values, box: Box, outer: "Style") -> "Style":
+        """This style with what the box of the element changes, for its text and for all elements in it."""
+        measure = Measure(self.size, None, self.quirks)
+        place = moves(values, box, measure)
+        begin = (0.0, 0.0) if box.position == "fixed" else (outer.left, outer.top)
+        left, top = begin[0] + place.left, begin[1] + place.top
+        free = box.position in {"absolute", "fixed"}
+        style = self._grounded(values, box) if box.exists else self
+        cuts = {keyword(values, name) for name in ("overflow-x", "overflow-y")} & {
+            "hidden",
+            "clip",
+            "scroll",
+            "auto",
+            "overlay",
+        }
+        flat = self.line is not None and self.line <= SLIVER / POINTS and box.may_be_flat
+        clipped = bool(cuts) and box.is_sized and (flat or has_no_room(values, measure))
+        cut = outer.cut or (box.is_block and bool(cuts & {"hidden", "clip"}))
+        own = number_of(values, "opacity")
+        doubt = "position" if outer.clipped and free else ""
+        taken = place.doubt
+        far = (place.left or place.top) and (-_REACH < left < -_NEAR or -_REACH < top < -_NEAR or left > _WINDOW)
+        taken = taken or ("position" if far else "")
+        taken = taken or (
+            self._too_small(element, values, box, cut) if box.is_block and element is not None and not clipped else ""
+        )
+        if outer.cut and any((length(values, name, measure) or 0.0) > _WIDE for name in _PUSHING):
+            taken = taken or "overflow"
+        return replace(
+            style,
+            opacity=outer.opacity * (1.0 if own is None or not box.exists else max(0.0, min(1.0, own))),
+            left=left,
+            top=top,
+            clipped=outer.clipped or clipped,
+            cut=cut,
+            moved=outer.moved or place.moved,
+            strayed=style.strayed or ((free or bool(far)) and style.ground == outer.ground),
+            doubt=style.doubt or doubt,
+            taken=style.taken or taken,
+        )
+
+    def _grounded(self, values: Values, box: Box) -> "Style":
+        """This style on the ground that the element's own background is."""
+        pictures, colours = values.get("background-image", ()), values.get("background-color", ())
+        style = self
+        if colours:
+            colour, alpha = _paint(colours[0], self.colour)
+            if colour is None:
+                style = replace(style, ground=None, doubt=style.doubt or "background-color")
+            elif alpha >= 1:
+                style = replace(style, ground=colour, veil="", strayed=False)
+            elif alpha > 0:
+                style = replace(style, ground=mixed(colour, self.ground, alpha))
+        drawn = [one for one in pictures if one.type in PICTURE]
+        if any(_is_within(one) for one in drawn):
+            return replace(style, doubt=style.doubt or "background-image")
+        return replace(style, veil="background-image") if drawn else style
+
+    def _too_small(self, element: etree._Element, values: Values, box: Box, cut: bool) -> str:
+        """The property that makes a box too small for the text in it, by a rough count of lines; "" for none."""
+        measure = Measure(self.size, None, self.quirks)
+        hidden = {keyword(values, name) for name in ("overflow-x", "overflow-y")} & {"hidden", "clip"}
+        widths = [one for name in ("width", "max-width") if (one := length(values, name, measure))]
+        letters = sum(len(one) for one in element.itertext() if not one.isspace()) * _LETTER * self.size
+        if not letters or not box.is_sized:
+            return ""
+        if widths and min(widths) < min(letters, 3 * self.size):
+            return "width"
+        if hidden and (box.is_laid_out or box.items or (widths and min(widths) < min(letters, _WIDE))):
+            return "overflow"
+        if cut and self.unbroken and letters > min([*widths, _COLUMN]):
+            return "overflow"
+        heights = [
+            values[name]
+            for name in ("height", "max-height")
+            if name in values and word(values[name]) not in {"auto", "none"}
+        ]
+        known = [one for value in heights if (one := measure.length(value)) is not None]
+        if hidden and (len(known) < len(heights) or (heights and any(one.attrib for one in element.iterdescendants()))):
+            return "overflow"
+        lines = ceil(letters / min([*widths, _COLUMN])) + sum(1 for _ in element.iterdescendants(*_LINES))
+        paddings = sum(length(values, f"padding-{side}", measure) or 0.0 for side in ("top", "bottom"))
+        needed = lines * (self.size if self.line is None else self.line) * 0.9 + paddings * (
+            keyword(values, "box-sizing") == "border-box"
+        )
+        return "height" if known and min(known) < needed else ""
+
+
+def _paint(token: Token, current: Paint) -> Paint:
+    """The paint that a colour stands for; `current` is that of `currentcolor`."""
+    keyword = word((token,))
+    if keyword == "currentcolor":
+        return current
+    return Paint(_SYSTEM[keyword]) if keyword in _SYSTEM else paint_of(token) or UNKNOWN
+
+
+def _is_within(picture: Token) -> bool:
+    """Whether a picture is drawn by the page itself or lies in the same file: those elsewhere may not be loaded."""
+    address = address_of(picture).strip().lower()
+    return not address or address.startswith(("data:", "cid:"))
+
+
+def _level(tag: str, values: Values, size: float, around: float) -> int:
+    """1 for text that is raised out of its line, -1 for lowered text, else 0; sizes of letters in px."""
+    align = values.get("vertical-align", ())
+    for name in (tag, word(align), keyword(values, "font-variant-position")):
+        if name in _LEVELS:
+            return _LEVELS[name]
+    if tag in _CELLS:
+        return 0
+    if size < _SMALL * around and word(align) in {"top", "text-top"}:
+        return 1
+    measure = Measure(size, size)
+    shift = measure.length(align) or 0.0
+    if keyword(values, "position") == "relative":
+        top, bottom = (measure.length(values.get(name, ())) for name in ("top", "bottom"))
+        shift += -top if top is not None else bottom or 0.0
+    return 0 if abs(shift) < _NOTABLE * size or abs(shift) > 2 * around else 1 if shift > 0 else -1
+
+
+def _symbol_font(families: Value) -> str:
+    """The first of the families if it is a symbol font, else ""."""
+    first = next(iter(split(families)), ())
+    name = " ".join(token.serialize() for token in first)
+    return name if has_signs(name) else ""
+
+
+def _line(values: Values, size: float) -> float | None:
+    """The height of lines in px, None where it is usual."""
+    token = values["line-height"][0]
+    if token.type == "number":
+        return float(token.value) * size
+    return Measure(size, size).length((token,))
