@@ -10,6 +10,7 @@ from pipeline.parse.sight.look import SLIVER
 _FAR = 999.0  # px
 _WIDTH = 800.0  # px: what a share of a width is taken of
 _SIDES = ("left", "right", "top", "bottom")
+_MARGINS = frozenset(f"margin-{side}" for side in _SIDES)
 _GAPS = frozenset(("margin-left", "margin-right", "padding-left", "padding-right"))
 _LAID_OUT = ("flex", "grid", "-webkit-box", "-webkit-inline-box")
 _SLIVER = SLIVER * 4 / 3  # px
@@ -35,7 +36,8 @@ class Box:
     keeps if it `is_sized`, as no table does. `is_laid_out`: it is an item of a flex or grid box, `items`: what is in it
     is. `may_be_flat`: its height is that of its lines. `flow` is how its text stands to what is around it: "lines" of
     its own, "row" for the cells of one, "apart" for a box beside others, "run" for text that runs on in the line,
-    "left", "right" or "left right" where it does with a gap there; "" as its tag says.
+    "left", "right" or "left right" where it does with a gap there; "" as its tag says. `left` and `top` are how far it
+    is moved, in px; `moved`: it may lie over others. `doubt` is a property that moves it in a way that is not computed.
     """
 
     exists: bool
@@ -46,17 +48,10 @@ class Box:
     may_be_flat: bool
     items: bool
     flow: str
-
-
-@dataclass(frozen=True)
-class Moves:
-    """How far a box is moved, in px, and whether it may lie over others. `doubt` is the property that moves it in a way
-    that is not computed, "" for none."""
-
-    left: float = 0.0
-    top: float = 0.0
-    moved: bool = False
-    doubt: str = ""
+    left: float
+    top: float
+    moved: bool
+    doubt: str
 
 
 def box_of(tag: str, values: Values, size: float, *, laid_out: bool, quirks: bool) -> Box:
@@ -68,7 +63,12 @@ def box_of(tag: str, values: Values, size: float, *, laid_out: bool, quirks: boo
     else:
         block = free or (tag in _BLOCKS or tag in _TABLES)
     table = tag in _TABLES if not display else display[0].startswith("table") or display[0] == "inline-table"
+    left, top, moved, doubt = _moves(values, position, Measure(size, None, quirks), block=block, laid_out=laid_out)
     return Box(
+        left=left,
+        top=top,
+        moved=moved,
+        doubt=doubt,
         exists="contents" not in display,
         is_block=block,
         is_sized=block and not table,
@@ -112,49 +112,42 @@ def length(values: Values, name: str, measure: Measure) -> float | None:
     return 0.0 if not value or value[0].type == "ident" else measure.length(value[:1])
 
 
-def moves(values: Values, box: Box, measure: Measure) -> Moves:
-    """How a box is moved by its sides, where it is placed by them, and by its margins."""
-    placed = box.position in {"relative", "absolute", "fixed"}
-    names = [name for name in (*_SIDES, *(f"margin-{side}" for side in _SIDES)) if name in values]
-    shifts, doubt = dict[str, float](), ""
-    for name in names:
+def _moves(
+    values: Values, position: str, measure: Measure, *, block: bool, laid_out: bool
+) -> tuple[float, float, bool, str]:
+    """How far a box is moved by its sides, where it is placed by them, and by its margins; whether it may lie over
+    others, and the property whose effect on that is not computed."""
+    placed, doubts = position in {"relative", "absolute", "fixed"}, list[str]()
+    shifts = dict.fromkeys((*_SIDES, *(f"margin-{side}" for side in _SIDES)), 0.0)
+    for name in shifts.keys() & values.keys() if placed else _MARGINS & values.keys():
+        value = values[name]
         px = length(values, name, measure)
-        share = values[name][0].value / 100 if values[name][0].type == "percentage" else None
-        if px is None and not (share is not None and 0 <= share <= 1):
-            doubt = doubt or (name if placed or name.startswith("margin") else "")
+        if px is None and not (value[0].type == "percentage" and 0 <= value[0].value <= 100):
+            doubts.append(name)
         shifts[name] = px or 0.0
-    sides = shifts if placed else {}
-    right, bottom = sides.get("right", 0.0), sides.get("bottom", 0.0)
-    left = sides.get("left", -right if abs(right) >= _FAR else 0.0)
-    top = sides.get("top", -abs(bottom) if bottom >= _FAR or (bottom <= -_FAR and box.position != "relative") else 0.0)
-    if box.position == "fixed" and top >= 2 * _FAR:
+    right, bottom, up = shifts["right"], shifts["bottom"], shifts["margin-top"] if block else 0.0
+    left = shifts["left"] - (right if abs(right) >= _FAR and "left" not in values else 0.0)
+    top = shifts["top"] - (abs(bottom) if bottom >= _FAR and "top" not in values else 0.0)
+    if position == "fixed" and top >= 2 * _FAR:
         top = -top  # below the window, where nobody can scroll, is as far away as above it
-    elif box.position == "fixed" and (top > _LOW or left > _WIDTH):
-        doubt = doubt or "position"
-    if _SLIGHT < abs(right) < _FAR or _SLIGHT < abs(bottom) < _FAR or shifts.get("margin-bottom", 0.0) < -_OVER:
-        doubt = doubt or ("position" if right or bottom else "margin-bottom")
-    if shifts.get("margin-right", 0.0) < -_ASIDE:
-        doubt = doubt or "margin-right"
-    if (number_of(values, "z-index") or 0.0) < 0 and (placed or box.is_laid_out):
-        doubt = doubt or "z-index"
-    up = shifts.get("margin-top", 0.0) if box.is_block else 0.0
-    moved = box.position in {"absolute", "fixed"} or any(abs(px) > _OVER for px in sides.values())
-    moved = moved or up < -_OVER or shifts.get("margin-left", 0.0) < -_ASIDE or not PLACED.isdisjoint(values)
-    return Moves(left + shifts.get("margin-left", 0.0), top + up, moved, doubt)
+    out = _SLIGHT < abs(right) < _FAR or _SLIGHT < abs(bottom) < _FAR or bottom <= -_FAR
+    low = position == "fixed" and (top > _LOW or left > _WIDTH)
+    under = (number_of(values, "z-index") or 0.0) < 0 and (placed or laid_out)
+    doubts += ["position"] * (out or low) + ["z-index"] * under
+    doubts += ["margin-bottom"] * (shifts["margin-bottom"] < -_OVER) + ["margin-right"] * (
+        shifts["margin-right"] < -_ASIDE
+    )
+    moved = position in {"absolute", "fixed"} or any(abs(shifts[side]) > _OVER for side in _SIDES)
+    moved = moved or up < -_OVER or shifts["margin-left"] < -_ASIDE or not PLACED.isdisjoint(values)
+    return left + shifts["margin-left"], top + up, moved, min(doubts, default="")
 
 
 def has_no_room(values: Values, measure: Measure) -> bool:
     """Whether a box is no wider or no higher than a sliver."""
-    across = ("width", "padding-left", "padding-right"), ("height", "padding-top", "padding-bottom")
-    return any(_is_flat(values, measure, *names) for names in across)
+    return _is_flat(values, measure, "width", "left", "right") or _is_flat(values, measure, "height", "top", "bottom")
 
 
-def _is_flat(values: Values, measure: Measure, name: str, *paddings: str) -> bool:
-    size, most, least = (measure.length(values.get(each, ())) for each in (name, f"max-{name}", f"min-{name}"))
-    sizes = [one for one in (size, most) if one is not None]
-    if not sizes or (least or 0.0) > _SLIVER:
-        return False
-    if any((length(values, one, measure) or 0.0) > _SLIVER for one in paddings):
-        return False
-    unsure = any(values.get(one) and measure.length(values[one]) is None for one in (*paddings, f"min-{name}"))
-    return min(sizes) <= _SLIVER and not (unsure and keyword(values, f"min-{name}") not in {"auto", "0"})
+def _is_flat(values: Values, measure: Measure, name: str, *sides: str) -> bool:
+    sizes = [one for each in (name, f"max-{name}") if (one := measure.length(values.get(each, ()))) is not None]
+    more = [length(values, each, measure) for each in (f"min-{name}", *(f"padding-{side}" for side in sides))]
+    return bool(sizes) and min(sizes) <= _SLIVER and all(one is not None and one <= _SLIVER for one in more)

@@ -27,65 +27,55 @@ class Variables:
     def __len__(self) -> int:
         return len(self._values)
 
-    def get(self, name: str) -> Value | None:
-        """The tokens of a property; None where there is none."""
-        return self._values.get(name)
-
     def inside(self, declared: Mapping[str, Value], spent: Budget) -> "Variables":
         """The properties at an element in this one that declares some itself; raises TooMuchError."""
         asked = {name: value for name, value in declared.items() if word(value) not in {"inherit", "unset"}}
         own = Variables({**self._values, **asked})
-        settled = {name: put_in(value, own, spent, (name,)) for name, value in asked.items()}
+        settled = {name: own.put_in(value, spent, (name,)) for name, value in asked.items()}
         kept = {name: value for name, value in settled.items() if value is not None}
         return Variables({name: value for name, value in self._values.items() if name not in asked} | kept)
 
+    def put_in(self, value: Value, spent: Budget, around: tuple[str, ...] = ()) -> Value | None:
+        """A value with its variables in place; None where one of them has no value, which makes the whole invalid.
 
-def put_in(value: Sequence[Token], variables: Variables, spent: Budget, around: tuple[str, ...] = ()) -> Value | None:
-    """A value with its variables in place; None where one of them has no value, which makes the whole invalid.
+        What it costs is taken from the page's budget, `spent`; raises TooMuchError where nothing is left of that.
+        `around` are the properties whose values are being put in place: one that leads to itself has no value.
+        """
+        own = Budget(_LONGEST)
+        try:
+            found = self._expanded(value, around, own, 0)
+        except TooMuchError:
+            found = None
+        spent.spend(min(_LONGEST, _LONGEST - own.steps))
+        return None if found is None else significant(found)
 
-    What it costs is taken from the page's budget, `spent`; raises TooMuchError where nothing is left of that.
-
-    `around` are the properties whose values are being put in place: one that leads to itself has no value.
-    """
-    own = Budget(_LONGEST)
-    try:
-        found = _expanded(value, variables, around, own, 0)
-    except TooMuchError:
-        found = None
-    spent.spend(min(_LONGEST, _LONGEST - own.steps))
-    return None if found is None else significant(found)
-
-
-def _expanded(
-    value: Sequence[Token], variables: Variables, around: tuple[str, ...], budget: Budget, depth: int
-) -> list[Token] | None:
-    if depth > _DEEPEST:
-        return None
-    found: list[Token] = []
-    for token in value:
-        budget.spend()
-        if token.type == "function":
-            more = _function(token, variables, around, budget, depth)
-            if more is None:
+    def _expanded(
+        self, value: Sequence[Token], around: tuple[str, ...], budget: Budget, depth: int
+    ) -> list[Token] | None:
+        found: list[Token] = []
+        for token in value:
+            budget.spend()
+            more: list[Token] | None = [token]
+            if token.type == "function" and token.lower_name == "var":
+                more = self._value_of(token.arguments, around, budget, depth + 1)
+            elif token.type == "function":
+                inner = self._expanded(token.arguments, around, budget, depth + 1)
+                more = None if inner is None else [rebuilt(token, inner)]
+            if more is None or depth > _DEEPEST:
                 return None
             found += more
-        else:
-            found.append(token)
-    return found
-
-
-def _function(
-    token: Token, variables: Variables, around: tuple[str, ...], budget: Budget, depth: int
-) -> list[Token] | None:
-    if token.lower_name != "var":
-        inner = _expanded(token.arguments, variables, around, budget, depth + 1)
-        return None if inner is None else [rebuilt(token, inner)]
-    comma = next((place for place, one in enumerate(token.arguments) if one == ","), None)
-    name = next((one.value for one in significant(token.arguments[:comma]) if one.type == "ident"), "")
-    value = None if name in around else variables.get(name)
-    if value is not None and (found := _expanded(value, variables, (*around, name), budget, depth + 1)) is not None:
         return found
-    return None if comma is None else _expanded(token.arguments[comma + 1 :], variables, around, budget, depth + 1)
+
+    def _value_of(
+        self, arguments: Sequence[Token], around: tuple[str, ...], budget: Budget, depth: int
+    ) -> list[Token] | None:
+        """What `var()` stands for: the value of its property, else what follows the comma."""
+        comma = next((place for place, one in enumerate(arguments) if one == ","), None)
+        name = next((one.value for one in significant(arguments[:comma]) if one.type == "ident"), "")
+        value = None if name in around else self._values.get(name)
+        if value is not None and (found := self._expanded(value, (*around, name), budget, depth)) is not None:
+            return found
+        return None if comma is None else self._expanded(arguments[comma + 1 :], around, budget, depth)
 
 
 Values = dict[str, Value]
@@ -201,7 +191,7 @@ class Cascade:
 
     def _put_in(self, value: Value, variables: Variables) -> Value | None:
         try:
-            return put_in(value, variables, self._budget)
+            return variables.put_in(value, self._budget)
         except TooMuchError:
             self.exhausted = True
             return None

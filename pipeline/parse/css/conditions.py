@@ -4,11 +4,13 @@ from collections.abc import Callable, Sequence
 
 from pipeline.parse.css.syntax import Measure, Token, significant, split, word
 
-_NUMBERS = {"width": 1280.0, "height": 800.0, "device-width": 1280.0, "device-height": 800.0, "aspect-ratio": 1.6,
-            "color": 8.0, "monochrome": 0.0, "grid": 0.0, "resolution": 1.0, "device-pixel-ratio": 1.0}  # fmt: skip
-_WORDS = {"orientation": "landscape", "hover": "hover", "any-hover": "hover", "pointer": "fine", "any-pointer": "fine",
-          "prefers-color-scheme": "light", "prefers-reduced-motion": "no-preference", "scripting": "enabled",
-          "prefers-contrast": "no-preference", "display-mode": "browser", "forced-colors": "none"}  # fmt: skip
+_SCREEN: dict[str, float | str] = {
+    "width": 1280.0, "height": 800.0, "device-width": 1280.0, "device-height": 800.0, "aspect-ratio": 1.6, "color": 8.0,
+    "monochrome": 0.0, "grid": 0.0, "resolution": 1.0, "device-pixel-ratio": 1.0, "orientation": "landscape",
+    "hover": "hover", "any-hover": "hover", "pointer": "fine", "any-pointer": "fine", "prefers-color-scheme": "light",
+    "prefers-reduced-motion": "no-preference", "prefers-contrast": "no-preference", "scripting": "enabled",
+    "display-mode": "browser", "forced-colors": "none",
+}  # fmt: skip
 _DENSITIES = {"dppx": 1.0, "x": 1.0, "dpi": 1 / 96, "dpcm": 2.54 / 96}
 Judge = Callable[[Token], bool | None]
 
@@ -43,11 +45,15 @@ def _condition(tokens: tuple[Token, ...], judge: Judge) -> bool | None:
     if len(tokens) > 1 and (len(joints) > 1 or not joints <= {"and", "or"} or len(tokens) % 2 == 0):
         return None
     found = [judge(token) for token in tokens[::2]]
-    return _any(found) if "or" in joints else _not(_any([_not(one) for one in found]))
+    return _any(found) if "or" in joints else _all(found)
 
 
 def _any(found: Sequence[bool | None]) -> bool | None:
     return True if True in found else None if None in found else False
+
+
+def _all(found: Sequence[bool | None]) -> bool | None:
+    return _not(_any([_not(one) for one in found]))
 
 
 def _not(found: bool | None) -> bool | None:
@@ -69,44 +75,25 @@ def _feature(token: Token) -> bool | None:
     if inside and (inside[0].type == "() block" or word(inside[:1]) == "not"):
         return _condition(inside, _feature)
     name = word(inside[:1])
-    plain = name.removeprefix("-webkit-").removeprefix("min-").removeprefix("max-")
+    its = _SCREEN.get(name.removeprefix("-webkit-").removeprefix("min-").removeprefix("max-"))
     if len(inside) == 1:
-        return (
-            _NUMBERS[plain] != 0
-            if plain in _NUMBERS
-            else _of_word(plain, lambda its: its not in {"none", "no-preference"})
-        )
-    if inside[1:2] != (":",):
-        return _compared(inside)
-    if plain in _WORDS:
-        return _of_word(plain, lambda its: its == word(inside[2:]))
-    sign = ">=" if "min-" in name else "<=" if "max-" in name else "="
-    return _holds(_NUMBERS.get(plain), sign, _number(inside[2:]))
+        return None if its is None else its not in {0.0, "none", "no-preference"}
+    if inside[1:2] == (":",) and isinstance(its, str):
+        return its == word(inside[2:])
+    if inside[1:2] == (":",):
+        return _holds(its, ">=" if "min-" in name else "<=" if "max-" in name else "=", _number(inside[2:]))
+    signs = [place for place, one in enumerate(inside) if one.type == "literal" and one.value[0] in "<>="]
+    ends = [*signs, len(inside)]
+    values = [inside[start:end] for start, end in zip([0, *(place + 1 for place in signs)], ends, strict=True)]
+    numbers = [_SCREEN.get(word(one)) if word(one) else _number(one) for one in values if one]
+    marks = [f"{inside[place].value}{'=' if place + 1 in signs else ''}" for place in signs if place - 1 not in signs]
+    if not marks or len(numbers) != len(marks) + 1:
+        return None
+    return _all([_holds(a, sign, b) for a, sign, b in zip(numbers[:-1], marks, numbers[1:], strict=True)])
 
 
-def _of_word(name: str, test: Callable[[str], bool]) -> bool | None:
-    return test(_WORDS[name]) if name in _WORDS else None
-
-
-def _compared(inside: tuple[Token, ...]) -> bool | None:
-    parts: list[list[Token]] = [[]]
-    signs: list[str] = []
-    for token in inside:
-        if token.type == "literal" and token.value in {"<", ">", "=", "<=", ">="}:
-            if parts[-1]:
-                signs.append("")
-                parts.append([])
-            signs[-1:] = [signs[-1] + token.value] if signs else []
-        else:
-            parts[-1].append(token)
-    numbers = [_NUMBERS.get(word(part)) if word(part) else _number(tuple(part)) for part in parts]
-    return _not(
-        _any([_not(_holds(a, sign, b)) for a, sign, b in zip(numbers, signs, numbers[1:], strict=False)] or [None])
-    )
-
-
-def _holds(left: float | None, sign: str, right: float | None) -> bool | None:
-    if left is None or right is None:
+def _holds(left: float | str | None, sign: str, right: float | str | None) -> bool | None:
+    if not isinstance(left, float) or not isinstance(right, float):
         return None
     return ("=" in sign) if left == right else ("<" in sign) if left < right else ">" in sign
 

@@ -11,7 +11,7 @@ from pipeline.parse.css.conditions import on_screen
 from pipeline.parse.css.declarations import PAINTED, Block, cached_value, declare
 from pipeline.parse.css.sheet import Sheets, sheet_in
 from pipeline.parse.css.style import UNKNOWN, Style
-from pipeline.parse.css.syntax import Measure, Token, Value, paint_of, read_value, words
+from pipeline.parse.css.syntax import Measure, Token, paint_of, read_value, words
 from pipeline.parse.sight.colours import WHITE
 
 NO_TEXT = {
@@ -39,7 +39,8 @@ class PageStyles:
     def __init__(self, root: etree._Element, *, quirks: bool) -> None:
         self._sheets = _sheets(root)
         self._cascade = Cascade(self._sheets)
-        self._link: Value = ()  # the colour of links that the page's body sets
+        self._link = next((body.get("link", "") for body in root.iter("body")), "")  # the colour of links
+        self._hosts = {one.getparent() for one in root.iter("template") if "shadowrootmode" in one.attrib}
         self.counted = False  # whether numbers were drawn that style sheets count
         self._doubts = dict.fromkeys([self._sheets.odd] if self._sheets.odd else [])
         schemes = [one.get("content", "").lower() for one in root.iter("meta") if one.get("name") == "color-scheme"]
@@ -61,7 +62,7 @@ class PageStyles:
         """The style inside an element, and the kind of hidden text that it is with all that is in it."""
         if outer.counted:
             return outer, None
-        holding = self._cascade.declared(element, _hints(element), outer.variables)
+        holding = self._cascade.declared(element, _hints(element, self._link), outer.variables)
         values, tag = outer.settled(holding.values), element.tag
         swayed = bool(holding.open & _SWITCHES) or "animation-name" in values
         if not swayed and (kind := _hides(element, values)):
@@ -77,6 +78,8 @@ class PageStyles:
             self._doubts["a column that is not shown"] = None
         if style.moved and (tag in _PICTURES or _paints(values)):
             self._doubts[_OVER] = None
+        if element in self._hosts:
+            style = replace(style, doubt=style.doubt or "a shadow root")
         return _built(element, style, outer), None
 
     def drawn(self, element: etree._Element, where: str, style: Style) -> tuple[str, Style]:
@@ -121,10 +124,7 @@ def _built(element: etree._Element, style: Style, outer: Style) -> Style:
         return replace(style, taken=style.taken or _SHUT)
     if tag == "summary" and outer.taken == _SHUT and style.taken == _SHUT:
         return replace(style, taken="")
-    odd = "marquee" if tag == "marquee" else ""
-    if any(child.tag == "template" and "shadowrootmode" in child.attrib for child in element.iterchildren("template")):
-        odd = "a shadow root"
-    return replace(style, doubt=style.doubt or odd) if odd else style
+    return replace(style, doubt=style.doubt or "marquee") if tag == "marquee" else style
 
 
 def _paints(values: Values) -> bool:
@@ -165,10 +165,10 @@ def _sheets(root: etree._Element) -> Sheets:
     return sheets
 
 
-def _hints(element: etree._Element) -> Block | None:
-    """The declarations that attributes of the markup stand for (HTML, 15.3); None where there are none."""
+def _hints(element: etree._Element, link: str) -> Block | None:
+    """The declarations that attributes of the markup stand for (HTML, 15.3), None for none; `link`: that colour."""
     attributes, tag = element.attrib, element.tag
-    linked = tag == "a" and "href" in attributes
+    linked = bool(link) and tag == "a" and "href" in attributes
     if tag != "bdo" and not linked and (not attributes or not _MARKED.intersection(attributes)):
         return None
     hints = Block({}, {})
@@ -189,8 +189,8 @@ def _hints(element: etree._Element) -> Block | None:
         hint("font-family", attributes["face"])
     if "text" in attributes and tag == "body":
         hint("color", _legacy(attributes["text"]))
-    if linked and (body := next(element.iterancestors("body"), None)) is not None and "link" in body.attrib:
-        hint("color", _legacy(body.get("link", "")))
+    if linked:
+        hint("color", _legacy(link))
     for name, stands_for in (("mathcolor", "color"), ("mathsize", "font-size"), ("mathbackground", "background-color")):
         if name in attributes:
             hint(stands_for, attributes[name])

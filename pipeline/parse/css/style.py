@@ -5,13 +5,15 @@ Boxes are not laid out. A place is known as a shift from where the text would st
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from math import ceil
+from typing import Any
 
 from lxml import etree
 
-from pipeline.parse.css.boxes import Box, box_of, has_no_room, length, moves
+from pipeline.parse.css.boxes import Box, box_of, has_no_room, length
 from pipeline.parse.css.cascade import Holding, Values, Variables, keyword, number_of
-from pipeline.parse.css.declarations import INHERITED, PICTURE, TAKING, WIDE, odd
+from pipeline.parse.css.declarations import CUTTING, INHERITED, PICTURE, SIZES, TAKING, WIDE, odd
 from pipeline.parse.css.sheet import address_of
 from pipeline.parse.css.syntax import Measure, Token, Value, font_size, paint_of, read_value, split, word, words
 from pipeline.parse.sight.colours import BLACK, WHITE, Colour, Paint, alike, mixed
@@ -42,6 +44,7 @@ _CELLS = {"td", "th", "img", "table", "tr", "tbody", "thead", "tfoot"}  # aligne
 _NOTABLE = 0.2  # of the size of letters: a shift from which on text is raised or lowered
 _SMALL = 0.85  # of the letters around: text that is smaller and stands at the top is raised
 _THICK = 3.0  # px of a line through text
+_PIECES = 500  # of the text in a box that are looked at
 _LINES = ("br", "p", "div", "li", "tr", "h1", "h2", "h3", "h4")  # elements that begin a line
 _PUSHING = ("width", "min-width", "margin-left", "padding-left", "text-indent", "left", "padding-right", "margin-right")
 
@@ -155,14 +158,12 @@ class Style:
         odds = [*([holding.unsure] if holding.unsure else []), *odd(values), *style._unclear(values, size, faces)]
         if element is not None and any(one.type in PICTURE for one in values.get("content", ())):
             odds.append("content")
-        taking = next((one for one in odds if TAKING.match(one)), "")
-        style = replace(
-            style,
-            variables=holding.variables,
-            doubt=self.doubt or next((one for one in odds if not TAKING.match(one)), ""),
-            taken=self.taken or taking,
-        )
-        return style._boxed(element, values, box, self)
+        doubt = self.doubt or next((one for one in odds if not TAKING.match(one)), "")
+        taken = self.taken or next((one for one in odds if TAKING.match(one)), "")
+        changes = style._boxed(element, values, box, self) | {"variables": holding.variables}
+        ground = style._ground(values) if box.exists else {}
+        changes |= {"doubt": doubt or ground.pop("doubt", "") or changes["doubt"], "taken": taken or changes["taken"]}
+        return replace(style, **changes | ground)
 
     def decorated(self, tag: str, values: Values, outer: "Style") -> "Style":
         """This style of an element in `outer`, raised, lowered or struck out where its tag or its values say so."""
@@ -220,112 +221,91 @@ class Style:
         found = ["font-size"] if size is None else []
         paints = {"color": self.colour, "-webkit-text-fill-color": self.fill}
         found += [name for name, paint in paints.items() if name in values and paint == UNKNOWN]
-        if "opacity" in values and number_of(values, "opacity") is None:
-            found.append("opacity")
-        if "text" in words(values.get("background-clip", ())):
-            found.append("background-clip")
-        measure = Measure(self.size)
-        for name, least in (("letter-spacing", -_REACH), ("word-spacing", -self.size / 2), ("text-indent", -_WIDE)):
-            px = length(values, name, measure)
-            if name in values and (px is None or not least <= px <= _WIDE) and not (px or 0.0) <= -_REACH:
+        for name, least in (("letter-spacing", -_PAGE[3]), ("word-spacing", -self.size / 2), ("text-indent", -_WIDE)):
+            px = length(values, name, Measure(self.size))
+            far = name == "text-indent" and (px or 0.0) <= -_REACH  # that is off the page
+            if px is None or not (least <= px <= _WIDE or far):
                 found.append(name)
-        if faces and any(
-            " ".join(str(one.value) for one in name if hasattr(one, "value")).strip().lower() in faces
-            for name in split(values.get("font-family", ()))
-        ):
-            found.append("@font-face")
-        if "inset" in words(values.get("box-shadow", ())):
-            found.append("box-shadow")
-        if "animation-name" in values and word(values["animation-name"]) != "none":
-            found.append("animation")
-        return found
-
-    def _boxed(self, element: etree._Element | None, values: Values, box: Box, outer: "Style") -> "Style":
-        """This style with what the box of the element changes, for its text and for all elements in it."""
-        measure = Measure(self.size, None, self.quirks)
-        place = moves(values, box, measure)
-        begin = (0.0, 0.0) if box.position == "fixed" else (outer.left, outer.top)
-        left, top = begin[0] + place.left, begin[1] + place.top
-        free = box.position in {"absolute", "fixed"}
-        style = self._grounded(values, box) if box.exists else self
-        cuts = {keyword(values, name) for name in ("overflow-x", "overflow-y")} & {
-            "hidden",
-            "clip",
-            "scroll",
-            "auto",
-            "overlay",
+        families = [[str(getattr(one, "value", "")) for one in name] for name in split(values.get("font-family", ()))]
+        odd = {
+            "opacity": number_of(values, "opacity") is None and "opacity" in values,
+            "background-clip": "text" in words(values.get("background-clip", ())),
+            "@font-face": any(" ".join("".join(name).lower().split()) in faces for name in families),
+            "box-shadow": "inset" in words(values.get("box-shadow", ())),
+            "animation": "animation-name" in values and keyword(values, "animation-name") != "none",
         }
+        return [*found, *(name for name, holds in odd.items() if holds)]
+
+    def _boxed(self, element: etree._Element | None, values: Values, box: Box, outer: "Style") -> dict[str, Any]:
+        """What the box of the element changes in this style, for its text and for all elements in it."""
+        measure = Measure(self.size, None, self.quirks)
+        left, top = (0.0, 0.0) if box.position == "fixed" else (outer.left, outer.top)
+        left, top = left + box.left, top + box.top
+        free = box.position in {"absolute", "fixed"}
+        cuts = {keyword(values, name) for name in ("overflow-x", "overflow-y")} & CUTTING
         flat = self.line is not None and self.line <= SLIVER / POINTS and box.may_be_flat
         clipped = bool(cuts) and box.is_sized and (flat or has_no_room(values, measure))
         cut = outer.cut or (box.is_block and bool(cuts & {"hidden", "clip"}))
-        own = number_of(values, "opacity")
-        doubt = "position" if outer.clipped and free else ""
-        taken = place.doubt
-        far = (place.left or place.top) and (-_REACH < left < -_NEAR or -_REACH < top < -_NEAR or left > _WINDOW)
-        taken = taken or ("position" if far else "")
-        taken = taken or (
-            self._too_small(element, values, box, cut) if box.is_block and element is not None and not clipped else ""
-        )
-        if outer.cut and any((length(values, name, measure) or 0.0) > _WIDE for name in _PUSHING):
-            taken = taken or "overflow"
-        return replace(
-            style,
-            opacity=outer.opacity * (1.0 if own is None or not box.exists else max(0.0, min(1.0, own))),
-            left=left,
-            top=top,
-            clipped=outer.clipped or clipped,
-            cut=cut,
-            moved=outer.moved or place.moved,
-            strayed=style.strayed or ((free or bool(far)) and style.ground == outer.ground),
-            doubt=style.doubt or doubt,
-            taken=style.taken or taken,
-        )
+        opacity = number_of(values, "opacity") if box.exists else None
+        far = bool(box.left or box.top) and (-_REACH < left < -_NEAR or -_REACH < top < -_NEAR or left > _WINDOW)
+        pushed = outer.cut and any((length(values, name, measure) or 0.0) > _WIDE for name in _PUSHING)
+        taken = box.doubt or ("position" if far else "overflow" if pushed else "")
+        if element is not None and not clipped:
+            taken = taken or self._too_small(element, values, box, cut)
+        return {
+            "opacity": outer.opacity * (1.0 if opacity is None else max(0.0, min(1.0, opacity))),
+            "left": left,
+            "top": top,
+            "clipped": outer.clipped or clipped,
+            "cut": cut,
+            "moved": outer.moved or box.moved,
+            "strayed": self.strayed or free or far,
+            "doubt": "position" if outer.clipped and free else "",
+            "taken": taken,
+        }
 
-    def _grounded(self, values: Values, box: Box) -> "Style":
-        """This style on the ground that the element's own background is."""
-        pictures, colours = values.get("background-image", ()), values.get("background-color", ())
-        style = self
-        if colours:
+    def _ground(self, values: Values) -> dict[str, Any]:
+        """What the element's own background changes in this style."""
+        changes: dict[str, Any] = {}
+        if colours := values.get("background-color", ()):
             colour, alpha = _paint(colours[0], self.colour)
             if colour is None:
-                style = replace(style, ground=None, doubt=style.doubt or "background-color")
+                changes = {"ground": None, "doubt": "background-color"}
             elif alpha >= 1:
-                style = replace(style, ground=colour, veil="", strayed=False)
+                changes = {"ground": colour, "veil": "", "strayed": False}
             elif alpha > 0:
-                style = replace(style, ground=mixed(colour, self.ground, alpha))
-        drawn = [one for one in pictures if one.type in PICTURE]
+                changes = {"ground": mixed(colour, self.ground, alpha)}
+        drawn = [one for one in values.get("background-image", ()) if one.type in PICTURE]
         if any(_is_within(one) for one in drawn):
-            return replace(style, doubt=style.doubt or "background-image")
-        return replace(style, veil="background-image") if drawn else style
+            changes["doubt"] = "background-image"
+        return changes | {"veil": "background-image"} if drawn else changes
 
     def _too_small(self, element: etree._Element, values: Values, box: Box, cut: bool) -> str:
         """The property that makes a box too small for the text in it, by a rough count of lines; "" for none."""
         measure = Measure(self.size, None, self.quirks)
         hidden = {keyword(values, name) for name in ("overflow-x", "overflow-y")} & {"hidden", "clip"}
         widths = [one for name in ("width", "max-width") if (one := length(values, name, measure))]
-        letters = sum(len(one) for one in element.itertext() if not one.isspace()) * _LETTER * self.size
-        if not letters or not box.is_sized:
+        if not box.is_sized or not (hidden or (cut and self.unbroken) or SIZES & values.keys()):
             return ""
+        letters = (
+            sum(len(one) for one in islice(element.itertext(), _PIECES) if not one.isspace()) * _LETTER * self.size
+        )
         if widths and min(widths) < min(letters, 3 * self.size):
             return "width"
-        if hidden and (box.is_laid_out or box.items or (widths and min(widths) < min(letters, _WIDE))):
+        room = min([*widths, _COLUMN])
+        crowded = hidden and (box.is_laid_out or box.items or (widths and min(widths) < min(letters, _WIDE)))
+        said = [name for name in ("height", "max-height") if name in values and not keyword(values, name)]
+        heights = [measure.length(values[name]) for name in said]
+        known = [one for one in heights if one is not None]
+        inner = list(islice(element.iterdescendants(), _PIECES))
+        unclear = hidden and (len(known) < len(heights) or (heights and any(one.attrib for one in inner)))
+        if letters and (crowded or unclear or (cut and self.unbroken and letters > room)):
             return "overflow"
-        if cut and self.unbroken and letters > min([*widths, _COLUMN]):
-            return "overflow"
-        heights = [
-            values[name]
-            for name in ("height", "max-height")
-            if name in values and word(values[name]) not in {"auto", "none"}
-        ]
-        known = [one for value in heights if (one := measure.length(value)) is not None]
-        if hidden and (len(known) < len(heights) or (heights and any(one.attrib for one in element.iterdescendants()))):
-            return "overflow"
-        lines = ceil(letters / min([*widths, _COLUMN])) + sum(1 for _ in element.iterdescendants(*_LINES))
-        paddings = sum(length(values, f"padding-{side}", measure) or 0.0 for side in ("top", "bottom"))
-        needed = lines * (self.size if self.line is None else self.line) * 0.9 + paddings * (
-            keyword(values, "box-sizing") == "border-box"
-        )
-        return "height" if known and min(known) < needed else ""
+        lines = ceil(letters / room) + sum(one.tag in _LINES for one in inner)
+        needed = lines * (self.size if self.line is None else self.line) * 0.9
+        if keyword(values, "box-sizing") == "border-box":
+            needed += sum(length(values, f"padding-{side}", measure) or 0.0 for side in ("top", "bottom"))
+        return "height" if letters and known and min(known) < needed else ""
 
 
 def _paint(token: Token, current: Paint) -> Paint:
