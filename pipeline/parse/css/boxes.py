@@ -11,6 +11,7 @@ _FAR = 999.0  # px
 _WIDTH = 800.0  # px: what a share of a width is taken of
 _SIDES = ("left", "right", "top", "bottom")
 _MARGINS = frozenset(f"margin-{side}" for side in _SIDES)
+_MOVING = {*_SIDES, *_MARGINS, *PLACED, "position", "z-index"}
 _GAPS = frozenset(("margin-left", "margin-right", "padding-left", "padding-right"))
 _LAID_OUT = ("flex", "grid", "-webkit-box", "-webkit-inline-box")
 _SLIVER = SLIVER * 4 / 3  # px
@@ -63,7 +64,9 @@ def box_of(tag: str, values: Values, size: float, *, laid_out: bool, quirks: boo
     else:
         block = free or (tag in _BLOCKS or tag in _TABLES)
     table = tag in _TABLES if not display else display[0].startswith("table") or display[0] == "inline-table"
-    left, top, moved, doubt = _moves(values, position, Measure(size, None, quirks), block=block, laid_out=laid_out)
+    left, top, moved, doubt = 0.0, 0.0, False, ""
+    if not values.keys().isdisjoint(_MOVING):
+        left, top, moved, doubt = _moves(values, position, Measure(size, None, quirks), block=block, laid_out=laid_out)
     return Box(
         left=left,
         top=top,

@@ -4,7 +4,6 @@ Boxes are not laid out. A place is known as a shift from where the text would st
 """
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import islice
 from math import ceil
 from typing import Any
@@ -35,6 +34,10 @@ _COLUMN, _LETTER = 600.0, 0.6  # px of a column; of the size of letters: the wid
 _INITIAL = {"visibility": "visible", "color": "canvastext", "font-size": "medium", "letter-spacing": "normal",
             "text-indent": "0", "white-space": "normal", "line-height": "normal", "text-shadow": "none",
             "font-family": "serif", "direction": "ltr", "-webkit-text-fill-color": "currentcolor"}  # fmt: skip
+_UNCLEAR = {
+    "color", "-webkit-text-fill-color", "letter-spacing", "word-spacing", "text-indent", "font-family", "opacity",
+    "background-clip", "box-shadow", "animation-name",
+}  # fmt: skip
 _SYSTEM: dict[str, Colour] = {"canvas": WHITE, "canvastext": BLACK, "window": WHITE, "windowtext": BLACK}
 _LEVELS = {"sup": 1, "super": 1, "sub": -1}
 _STRUCK = {"s", "strike", "del"}
@@ -96,7 +99,7 @@ class Style:
     declared: Values = field(default_factory=dict)
     variables: Variables = field(default_factory=lambda: Variables({}))
 
-    @cached_property
+    @property
     def verdict(self) -> tuple[str | None, str]:
         """The kind of hidden text that text here is, None if that is not certain; and what it is in doubt for."""
         if self.counted:
@@ -219,6 +222,8 @@ class Style:
     def _unclear(self, values: Values, size: float | None, faces: set[str]) -> list[str]:
         """The computed properties whose values are none that can be computed here."""
         found = ["font-size"] if size is None else []
+        if values.keys().isdisjoint(_UNCLEAR):
+            return found
         paints = {"color": self.colour, "-webkit-text-fill-color": self.fill}
         found += [name for name, paint in paints.items() if name in values and paint == UNKNOWN]
         for name, least in (("letter-spacing", -_PAGE[3]), ("word-spacing", -self.size / 2), ("text-indent", -_WIDE)):
@@ -282,14 +287,13 @@ class Style:
 
     def _too_small(self, element: etree._Element, values: Values, box: Box, cut: bool) -> str:
         """The property that makes a box too small for the text in it, by a rough count of lines; "" for none."""
-        measure = Measure(self.size, None, self.quirks)
         hidden = {keyword(values, name) for name in ("overflow-x", "overflow-y")} & {"hidden", "clip"}
-        widths = [one for name in ("width", "max-width") if (one := length(values, name, measure))]
         if not box.is_sized or not (hidden or (cut and self.unbroken) or SIZES & values.keys()):
             return ""
-        letters = (
-            sum(len(one) for one in islice(element.itertext(), _PIECES) if not one.isspace()) * _LETTER * self.size
-        )
+        measure = Measure(self.size, None, self.quirks)
+        widths = [one for name in ("width", "max-width") if (one := length(values, name, measure))]
+        text = islice(element.itertext(), _PIECES)
+        letters = sum(len(one) for one in text if not one.isspace()) * _LETTER * self.size
         if widths and min(widths) < min(letters, 3 * self.size):
             return "width"
         room = min([*widths, _COLUMN])
