@@ -16,7 +16,7 @@ from pipeline.parse.css.declarations import CUTTING, INHERITED, PICTURE, SIZES, 
 from pipeline.parse.css.sheet import address_of
 from pipeline.parse.css.syntax import Measure, Token, Value, font_size, paint_of, read_value, split, word, words
 from pipeline.parse.sight.colours import BLACK, WHITE, Colour, Paint, alike, mixed
-from pipeline.parse.sight.look import SLIVER, Appearance, squeezed
+from pipeline.parse.sight.look import SLIVER, Look, squeezed
 from pipeline.parse.sight.raised import lowered, raised, struck
 from pipeline.parse.sight.symbols import has_signs
 
@@ -117,11 +117,11 @@ class Style:
         return None, doubt or self.taken
 
     @property
-    def look(self) -> Appearance:
+    def look(self) -> Look:
         """This style in the terms of all formats, with lengths in points."""
         colour, alpha = self.fill or self.colour
         left = self.left + min(0.0, self.indent)
-        return Appearance(
+        return Look(
             shown=self.shown,
             colour=colour,
             background=self.ground,
