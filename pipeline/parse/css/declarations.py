@@ -42,14 +42,14 @@ COMPUTED = {
     *INHERITED, *SIZES, *MARGINS, *PADDINGS, *PAINTED, *PLACED, *_SIDES, "display", "opacity", "position", "float",
     "z-index", "box-sizing", "background-color", "background-image", "background-clip", "overflow-x", "overflow-y",
     "vertical-align", "content", "content-visibility", "font-variant-position", "text-decoration-line", "unicode-bidi",
-    "animation-name",
+    "animation-name", "border-radius",
 }  # fmt: skip
 HARMLESS = re.compile(
     r"-ms-|-o-|_|mso-(?!hide$)|border(?!-image)(?!$)|list-style|page|(?:column-)?break-|widows$|orphans$|transition"
     r"|animation-(?!name$|timeline)|font-(?:style|weight|stretch|kerning|synthesis|optical-sizing|feature-settings|display)"
     r"|font-variant(?!-position)|(?:osx-)?font-smoothing|text-(?:align|justify|transform|rendering|size-adjust|overflow$)"
     r"|text-(?:underline|emphasis|autospace|spacing|decoration-(?:color|style|skip))|hyphen|word-(?:break|wrap)|overflow-wrap"
-    r"|line-break$|tab-(?:size|stops)$|quotes$|panose-1$|layout-grid|punctuation|speak|cursor$|pointer-events$|user-select$"
+    r"|line-break$|tab-stops$|quotes$|panose-1$|layout-grid|punctuation|speak|cursor$|pointer-events$|user-select$"
     r"|touch-|tap-highlight|resize$|appearance$|caret|accent-color$|outline-(?:color|style)$|overflow-(?:scrolling|anchor)"
     r"|will-change$|table-layout$|empty-cells$|caption-side$|box-decoration|clear$|flex|order$|justify-|align-"
     r"|place-|grid$|gap$|row-gap$|grid-(?:gap|template|auto|row-gap|column-gap)|columns?(?!-break)|size$|(?:print-|forced-)?color-adjust"
@@ -59,7 +59,13 @@ HARMLESS = re.compile(
 """Beginnings of the names of properties that cannot hide what is set in their box."""
 WIDE = {"inherit", "initial", "unset", "revert", "revert-layer"}
 _NOTHING = {*WIDE, "none", "normal", "auto", "visible", "light"}
-_NEUTRAL = {"zoom": {"1", "100%"}, "scale": {"1"}, "perspective": {"0"}, "-webkit-text-stroke": {"0"}}
+_NEUTRAL = {
+    "zoom": {"1", "100%"},
+    "scale": {"1"},
+    "tab-size": {"2", "3", "4", "8"},
+    "perspective": {"0"},
+    "-webkit-text-stroke": {"0"},
+}
 """Values that set a property to nothing."""
 TAKING = re.compile(r"clip|mask|mso-hide|contain|line-clamp|block-ellipsis|max-lines|text-security|overflow")
 """Beginnings of the names of properties that may take text away, but bring none back."""
@@ -71,6 +77,8 @@ _ALIASES = {
        (("inline-size", "width"), ("block-size", "height"))},
     "overflow-inline": "overflow-x", "overflow-block": "overflow-y", "text-decoration": "text-decoration-line",
     "text-wrap-mode": "text-wrap",
+    **{f"border-{corner}-radius": "border-radius" for corner in
+       ("top-left", "top-right", "bottom-left", "bottom-right", "start-start", "start-end", "end-start", "end-end")},
 }  # fmt: skip
 _PREFIX = re.compile(r"-(?:webkit|moz|khtml)-(?!text-(?:fill-color|stroke))")
 CUTTING = {"hidden", "clip", "scroll", "auto", "overlay"}

@@ -29,6 +29,7 @@ _TOO_MUCH = "its style sheets are too long or too intricate to tell what of the 
 _OVER = "a box that is not in its place may lie over other text"
 _WIDEST = 10.0  # px of a border that is but a line
 _SWITCHES = {"display", "visibility", "content-visibility", "all"}
+_SMALLER, _SMALLEST = ("small", "sub", "sup"), 4  # elements within elements of smaller letters
 _SHUT = "closed details"
 
 
@@ -76,10 +77,12 @@ class PageStyles:
             style = self._own_colours(element, values, style)
         if tag in {"col", "colgroup"} and (not style.shown or style.clipped):
             self._doubts["a column that is not shown"] = None
-        if style.moved and (tag in _PICTURES or _paints(values)):
+        if (style.moved and (tag in _PICTURES or _paints(values))) or tag == "dialog":
             self._doubts[_OVER] = None
         if element in self._hosts:
             style = replace(style, doubt=style.doubt or "a shadow root")
+        if tag in _SMALLER and sum(1 for _ in element.iterancestors(*_SMALLER)) >= _SMALLEST:
+            style = replace(style, doubt=style.doubt or "letters within letters, ever smaller")
         return _built(element, style, outer), None
 
     def drawn(self, element: etree._Element, where: str, style: Style) -> tuple[str, Style]:

@@ -30,13 +30,15 @@ _PAGE = (0.0, 0.0, 5000.0 * POINTS, 1e9)
 """Points: where a page can be seen or scrolled to."""
 _WINDOW, _NEAR = 1280.0, 30.0  # px to the right, and to the left or above, within which text surely stands on the page
 _WIDE = 100.0  # px: a box that is less wide may cut words off, and a longer shift in one that is cut may take text out
+_DEEP, _HUGE = 20_000.0, 500.0  # px below which nobody scrolls; of letters that do not fit into a window
+_ROUND = 24.0  # px of corners that cut no letters off
 _COLUMN, _LETTER = 600.0, 0.6  # px of a column; of the size of letters: the width of one
 _INITIAL = {"visibility": "visible", "color": "canvastext", "font-size": "medium", "letter-spacing": "normal",
             "text-indent": "0", "white-space": "normal", "line-height": "normal", "text-shadow": "none",
             "font-family": "serif", "direction": "ltr", "-webkit-text-fill-color": "currentcolor"}  # fmt: skip
 _UNCLEAR = {
     "color", "-webkit-text-fill-color", "letter-spacing", "word-spacing", "text-indent", "font-family", "opacity",
-    "background-clip", "box-shadow", "animation-name",
+    "background-clip", "box-shadow", "animation-name", "vertical-align",
 }  # fmt: skip
 _SYSTEM: dict[str, Colour] = {"canvas": WHITE, "canvastext": BLACK, "window": WHITE, "windowtext": BLACK}
 _LEVELS = {"sup": 1, "super": 1, "sub": -1}
@@ -221,7 +223,7 @@ class Style:
 
     def _unclear(self, values: Values, size: float | None, faces: set[str]) -> list[str]:
         """The computed properties whose values are none that can be computed here."""
-        found = ["font-size"] if size is None else []
+        found = ["font-size"] if size is None or size > _HUGE else []
         if values.keys().isdisjoint(_UNCLEAR):
             return found
         paints = {"color": self.colour, "-webkit-text-fill-color": self.fill}
@@ -231,6 +233,8 @@ class Style:
             far = name == "text-indent" and (px or 0.0) <= -_REACH  # that is off the page
             if px is None or not (least <= px <= _WIDE or far):
                 found.append(name)
+        if abs(Measure(self.size, self.size).length(values.get("vertical-align", ())) or 0.0) > 2 * self.size:
+            found.append("vertical-align")
         families = [[str(getattr(one, "value", "")) for one in name] for name in split(values.get("font-family", ()))]
         odd = {
             "opacity": number_of(values, "opacity") is None and "opacity" in values,
@@ -252,7 +256,8 @@ class Style:
         clipped = bool(cuts) and box.is_sized and (flat or has_no_room(values, measure))
         cut = outer.cut or (box.is_block and bool(cuts & {"hidden", "clip"}))
         opacity = number_of(values, "opacity") if box.exists else None
-        far = bool(box.left or box.top) and (-_REACH < left < -_NEAR or -_REACH < top < -_NEAR or left > _WINDOW)
+        far = bool(box.left or box.top) and (-_REACH < left < -_NEAR or -_REACH < top < -_NEAR)
+        far = far or left > _WINDOW or top > _DEEP
         pushed = outer.cut and any((length(values, name, measure) or 0.0) > _WIDE for name in _PUSHING)
         taken = box.doubt or ("position" if far else "overflow" if pushed else "")
         if element is not None and not clipped:
@@ -302,6 +307,8 @@ class Style:
         heights = [measure.length(values[name]) for name in said]
         known = [one for one in heights if one is not None]
         inner = list(islice(element.iterdescendants(), _PIECES))
+        corners = [measure.length((one,)) for one in values.get("border-radius", ())]
+        crowded = crowded or (hidden and any(one is None or one > _ROUND for one in corners))
         unclear = hidden and (len(known) < len(heights) or (heights and any(one.attrib for one in inner)))
         if letters and (crowded or unclear or (cut and self.unbroken and letters > room)):
             return "overflow"

@@ -83,6 +83,11 @@ _STYLES = {
     "replaced by a picture": "content:url(data:image/png,x)",
     "not of today": "vanish:now",
     "lines on one another": "line-height:0.1",
+    "round corners": "overflow:hidden;border-top-left-radius:50%",
+    "tabs of any width": "tab-size:9999;white-space:pre",
+    "raised beyond its line": "display:inline;vertical-align:900px",
+    "letters larger than a window": "font-size:9000px",
+    "deep below": "margin-top:90000px",
 }
 _PAGES = {
     "first line": "<style>p::first-line{color:#fff}</style><p>zebra",
@@ -99,6 +104,8 @@ _PAGES = {
     "column that is collapsed": "<table><col style='visibility:collapse'><tr><td>zebra</table>",
     "words of a drawing beyond it": "<svg viewBox='0 0 9 9'><text x=900>zebra</text></svg>",
     "words under an area": "<svg><text>zebra</text><rect width=99 height=99 fill=white /></svg>",
+    "ever smaller": "<small>" * 9 + "zebra" + "</small>" * 9,
+    "cover by a dialog": "<dialog open>x</dialog><p>zebra",
     "marquee": "<marquee height=1>zebra</marquee>",
     "frame that does not scroll": "<iframe scrolling=no height=9 srcdoc='<p style=margin-top:99px>zebra'></iframe>",
     "cover after it": "<style>p::after{content:'';position:absolute;inset:0;background:#fff}</style><p>zebra",
