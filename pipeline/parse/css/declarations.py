@@ -19,7 +19,6 @@ SHORTHANDS = {
     "inset": _SIDES,
     "margin": tuple(f"margin-{side}" for side in _SIDES),
     "padding": tuple(f"padding-{side}" for side in _SIDES),
-    "animation": ("animation-name",),
     **{f"{name}-inline": (f"{name}-left", f"{name}-right") for name in ("margin", "padding")},
     **{f"{name}-block": (f"{name}-top", f"{name}-bottom") for name in ("margin", "padding")},
     "inset-inline": ("left", "right"),
@@ -42,7 +41,7 @@ COMPUTED = {
     *INHERITED, *SIZES, *MARGINS, *PADDINGS, *PAINTED, *PLACED, *_SIDES, "display", "opacity", "position", "float",
     "z-index", "box-sizing", "background-color", "background-image", "background-clip", "overflow-x", "overflow-y",
     "vertical-align", "content", "content-visibility", "font-variant-position", "text-decoration-line", "unicode-bidi",
-    "animation-name", "border-radius",
+    "border-radius",
 }  # fmt: skip
 HARMLESS = re.compile(
     r"-ms-|-o-|_|mso-(?!hide$)|border(?!-image)(?!$)|list-style|page|(?:column-)?break-|widows$|orphans$|transition"
@@ -231,8 +230,8 @@ def longhands(name: str, value: Value | None) -> dict[str, Value]:
     names = SHORTHANDS[name]
     if value is None or word(value) in WIDE:
         return dict.fromkeys(names, value or ())
-    if name in {"background", "font", "animation"}:
-        return {"background": _background, "font": _font, "animation": _animation}[name](value)
+    if name in {"background", "font"}:
+        return _background(value) if name == "background" else _font(value)
     parts = [(token,) for token in value[: len(names)]]
     if len(names) == 2:
         return dict(zip(names, [parts[0], parts[-1]], strict=True))
@@ -265,7 +264,3 @@ def _font(value: Value) -> dict[str, Value]:
             families = value[place + 3 if slashed else place + 1 :]
             return {"font-size": (token,), "line-height": after[1:] if slashed else (), "font-family": families}
     return {}
-
-
-def _animation(value: Value) -> dict[str, Value]:
-    return {"animation-name": value}

@@ -8,7 +8,7 @@ from lxml import etree
 
 from pipeline.parse.css.cascade import Cascade, Values, keyword
 from pipeline.parse.css.conditions import on_screen
-from pipeline.parse.css.declarations import PAINTED, Block, cached_value, declare
+from pipeline.parse.css.declarations import PAINTED, Block, cached_value, declare, odd
 from pipeline.parse.css.sheet import Sheets, sheet_in
 from pipeline.parse.css.style import UNKNOWN, Style
 from pipeline.parse.css.syntax import Measure, Token, paint_of, read_value, words
@@ -28,6 +28,7 @@ _MARKED = {"dir", "face", "bgcolor", "background", "color", "text", "mathcolor",
 _TOO_MUCH = "its style sheets are too long or too intricate to tell what of the page is seen"
 _OVER = "a box that is not in its place may lie over other text"
 _WIDEST = 10.0  # px of a border that is but a line
+_ANIMATED = {"animation", "animation-name"}
 _SWITCHES = {"display", "visibility", "content-visibility", "all"}
 _SMALLER, _SMALLEST = ("small", "sub", "sup"), 4  # elements within elements of smaller letters
 _SHUT = "closed details"
@@ -65,7 +66,7 @@ class PageStyles:
             return outer, None
         holding = self._cascade.declared(element, _hints(element, self._link), outer.variables)
         values, tag = outer.settled(holding.values), element.tag
-        swayed = bool(holding.open & _SWITCHES) or "animation-name" in values
+        swayed = bool(holding.open & _SWITCHES) or not _ANIMATED.isdisjoint(odd(values))
         if not swayed and (kind := _hides(element, values)):
             return replace(outer, counted=True), kind
         style = outer.inside(element, values, holding, self._sheets.faces).decorated(tag, values, outer)

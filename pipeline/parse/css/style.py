@@ -6,7 +6,6 @@ Boxes are not laid out. A place is known as a shift from where the text would st
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import ceil
-from typing import Any
 
 from lxml import etree
 
@@ -38,7 +37,7 @@ _INITIAL = {"visibility": "visible", "color": "canvastext", "font-size": "medium
             "font-family": "serif", "direction": "ltr", "-webkit-text-fill-color": "currentcolor"}  # fmt: skip
 _UNCLEAR = {
     "color", "-webkit-text-fill-color", "letter-spacing", "word-spacing", "text-indent", "font-family", "opacity",
-    "background-clip", "box-shadow", "animation-name", "vertical-align",
+    "background-clip", "box-shadow", "vertical-align",
 }  # fmt: skip
 _SYSTEM: dict[str, Colour] = {"canvas": WHITE, "canvastext": BLACK, "window": WHITE, "windowtext": BLACK}
 _LEVELS = {"sup": 1, "super": 1, "sub": -1}
@@ -163,12 +162,7 @@ class Style:
         odds = [*([holding.unsure] if holding.unsure else []), *odd(values), *style._unclear(values, size, faces)]
         if element is not None and any(one.type in PICTURE for one in values.get("content", ())):
             odds.append("content")
-        doubt = self.doubt or next((one for one in odds if not TAKING.match(one)), "")
-        taken = self.taken or next((one for one in odds if TAKING.match(one)), "")
-        changes = style._boxed(element, values, box, self) | {"variables": holding.variables}
-        ground = style._ground(values) if box.exists else {}
-        changes |= {"doubt": doubt or ground.pop("doubt", "") or changes["doubt"], "taken": taken or changes["taken"]}
-        return replace(style, **changes | ground)
+        return replace(style, variables=holding.variables)._boxed(element, values, box, self, odds)
 
     def decorated(self, tag: str, values: Values, outer: "Style") -> "Style":
         """This style of an element in `outer`, raised, lowered or struck out where its tag or its values say so."""
@@ -241,12 +235,14 @@ class Style:
             "background-clip": "text" in words(values.get("background-clip", ())),
             "@font-face": any(" ".join("".join(name).lower().split()) in faces for name in families),
             "box-shadow": "inset" in words(values.get("box-shadow", ())),
-            "animation": "animation-name" in values and keyword(values, "animation-name") != "none",
         }
         return [*found, *(name for name, holds in odd.items() if holds)]
 
-    def _boxed(self, element: etree._Element | None, values: Values, box: Box, outer: "Style") -> dict[str, Any]:
-        """What the box of the element changes in this style, for its text and for all elements in it."""
+    def _boxed(
+        self, element: etree._Element | None, values: Values, box: Box, outer: "Style", odds: list[str]
+    ) -> "Style":
+        """This style with what the box of the element changes, for its text and for all elements in it; `odds` are the
+        properties that are not computed."""
         measure = Measure(self.size, None, self.quirks)
         left, top = (0.0, 0.0) if box.position == "fixed" else (outer.left, outer.top)
         left, top = left + box.left, top + box.top
@@ -262,33 +258,37 @@ class Style:
         taken = box.doubt or ("position" if far else "overflow" if pushed else "")
         if element is not None and not clipped:
             taken = taken or self._too_small(element, values, box, cut)
-        return {
-            "opacity": outer.opacity * (1.0 if opacity is None else max(0.0, min(1.0, opacity))),
-            "left": left,
-            "top": top,
-            "clipped": outer.clipped or clipped,
-            "cut": cut,
-            "moved": outer.moved or box.moved,
-            "strayed": self.strayed or free or far,
-            "doubt": "position" if outer.clipped and free else "",
-            "taken": taken,
-        }
+        ground, veil, doubt = self._ground(values) if box.exists else (self.ground, self.veil, "")
+        doubts = [*odds, doubt, "position" if outer.clipped and free else ""]
+        return replace(
+            self,
+            ground=ground,
+            veil=veil,
+            strayed=ground == outer.ground and (outer.strayed or free or far),
+            opacity=outer.opacity * (1.0 if opacity is None else max(0.0, min(1.0, opacity))),
+            left=left,
+            top=top,
+            clipped=outer.clipped or clipped,
+            cut=cut,
+            moved=outer.moved or box.moved,
+            doubt=outer.doubt or next((one for one in doubts if one and not TAKING.match(one)), ""),
+            taken=outer.taken or next((one for one in odds if TAKING.match(one)), "") or taken,
+        )
 
-    def _ground(self, values: Values) -> dict[str, Any]:
-        """What the element's own background changes in this style."""
-        changes: dict[str, Any] = {}
+    def _ground(self, values: Values) -> tuple[Colour | None, str, str]:
+        """What the element's own background makes of the ground and its veil, and what of it is not computed."""
+        ground, veil, doubt = self.ground, self.veil, ""
         if colours := values.get("background-color", ()):
             colour, alpha = _paint(colours[0], self.colour)
             if colour is None:
-                changes = {"ground": None, "doubt": "background-color"}
+                ground, doubt = None, "background-color"
             elif alpha >= 1:
-                changes = {"ground": colour, "veil": "", "strayed": False}
+                ground, veil = colour, ""
             elif alpha > 0:
-                changes = {"ground": mixed(colour, self.ground, alpha)}
+                ground = mixed(colour, self.ground, alpha)
         drawn = [one for one in values.get("background-image", ()) if one.type in PICTURE]
-        if any(_is_within(one) for one in drawn):
-            changes["doubt"] = "background-image"
-        return changes | {"veil": "background-image"} if drawn else changes
+        doubt = "background-image" if any(_is_within(one) for one in drawn) else doubt
+        return ground, "background-image" if drawn else veil, doubt
 
     def _too_small(self, element: etree._Element, values: Values, box: Box, cut: bool) -> str:
         """The property that makes a box too small for the text in it, by a rough count of lines; "" for none."""

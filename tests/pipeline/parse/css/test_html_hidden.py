@@ -19,6 +19,7 @@ PAGE = "<html><p>before</p>{}<p>after</p></html>"
         ("marked_hidden", "<p style='DISPLAY : None'>hide <b>me</b></p>"),
         ("marked_hidden", "<div style='visibility:hidden'><p>hide</p> me</div>"),
         ("marked_hidden", "<dialog>hide me</dialog>"),
+        ("marked_hidden", "<p style='display:none;animation:none;transition:all 1s'>hide me</p>"),
         (
             "marked_hidden",
             "<style>.x, #y {display:none!important}</style><p class='a x' style='display:block'>hide me</p>",
