@@ -20,7 +20,7 @@ _BLOCKS = {
     "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr",
     "html", "legend", "li", "main", "menu", "nav", "ol", "optgroup", "option", "p", "pre", "search", "section",
     "summary", "ul", "caption", "input", "button", "select", "textarea", "img", "svg", "iframe", "marquee", "listing",
-    "xmp", "text", "g", "foreignobject", "math",
+    "xmp", "text", "g", "foreignobject", "math", "video", "canvas", "object", "embed", "audio", "progress", "meter",
 }  # fmt: skip
 _TABLES = {"table", "thead", "tbody", "tfoot", "tr", "td", "th", "col", "colgroup"}
 _IN_LINE = {"inline", "ruby", "run-in", "math"}
@@ -28,6 +28,7 @@ _GAP = 0.15  # of the size of letters: what is that far from its neighbour in th
 _OVER = 8.0  # px by which a box that is moved up or down may lie over another line
 _ASIDE = 30.0  # px by which a box may reach out at its sides
 _SLIGHT = 100.0  # px that a box may be moved from the right or from below
+_HALF = 50.0  # percent that a box may be moved by
 _LOW = 700.0  # px: the lowest place in a window at which something that does not scroll can be seen
 
 
@@ -125,7 +126,7 @@ def _moves(
     for name in shifts.keys() & values.keys() if placed else _MARGINS & values.keys():
         value = values[name]
         px = length(values, name, measure)
-        if px is None and not (value[0].type == "percentage" and 0 <= value[0].value <= 100):
+        if px is None and not (value[0].type == "percentage" and 0 <= value[0].value <= _HALF):
             doubts.append(name)
         shifts[name] = px or 0.0
     right, bottom, up = shifts["right"], shifts["bottom"], shifts["margin-top"] if block else 0.0

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from pipeline.parse.css.syntax import Token, Value, paint_of, read_block, read_value, significant, split, word
+from pipeline.parse.css.syntax import Token, Value, paint_of, read_block, read_value, significant, split, word, words
 
 _SIDES = ("top", "right", "bottom", "left")
 SHORTHANDS = {
@@ -50,9 +50,11 @@ HARMLESS = re.compile(
     r"|text-(?:underline|emphasis|autospace|spacing|decoration-(?:color|style|skip))|hyphen|word-(?:break|wrap)|overflow-wrap"
     r"|line-break$|tab-stops$|quotes$|panose-1$|layout-grid|punctuation|speak|cursor$|pointer-events$|user-select$"
     r"|touch-|tap-highlight|resize$|appearance$|caret|accent-color$|outline-(?:color|style)$|overflow-(?:scrolling|anchor)"
-    r"|will-change$|table-layout$|empty-cells$|caption-side$|box-decoration|clear$|flex|order$|justify-|align-"
+    r"|will-change$|table-layout$|empty-cells$|caption-side$|box-(?:decoration|flex|orient|align|pack|direction|ordinal|lines)|clear$|flex|order$|justify-|align-"
     r"|place-|grid$|gap$|row-gap$|grid-(?:gap|template|auto|row-gap|column-gap)|columns?(?!-break)|size$|(?:print-|forced-)?color-adjust"
     r"|image-|interpolation|object-(?:fit|position)|background-(?:position|size|repeat|attachment|origin)|scroll|overscroll"
+    r"|backface-visibility$|perspective|transform-(?:origin|style|box)|fill|stop-|flood-|clip-rule$|vector-effect$|marker"
+    r"|shape-rendering$|text-anchor$|dominant-baseline$|alignment-baseline$"
     r"|isolation$|counter-|ruby-|user-modify$|src$|unicode-range$"
 )
 """Beginnings of the names of properties that cannot hide what is set in their box."""
@@ -62,7 +64,6 @@ _NEUTRAL = {
     "zoom": {"1", "100%"},
     "scale": {"1"},
     "tab-size": {"2", "3", "4", "8"},
-    "perspective": {"0"},
     "-webkit-text-stroke": {"0"},
 }
 """Values that set a property to nothing."""
@@ -205,6 +206,8 @@ def _is_valid(name: str, value: Value) -> bool:
         return all(token.type == "ident" and token.lower_value in _KEYWORDS[name] for token in value)
     if name in _COLOURS:
         return len(value) == 1 and (keyword in _SYSTEM or value[0].type == "function" or paint_of(value[0]) is not None)
+    if name == "filter":  # of Internet Explorer
+        return word(value[:1]) != "progid" and not any(getattr(token, "lower_name", "") == "alpha" for token in value)
     if name in {"opacity", "z-index"}:
         return len(value) == 1 and (value[0].type in {"number", "percentage", "function"} or keyword == "auto")
     if name in _LENGTHS:
@@ -220,6 +223,8 @@ def odd(values: Mapping[str, Value]) -> list[str]:
 
 
 def _is_nothing(name: str, value: Value) -> bool:
+    if name in {"color-scheme", "supported-color-schemes"}:
+        return "dark" not in words(value) or "light" in words(value)
     return all(token.serialize().lower() in _NOTHING | _NEUTRAL.get(name, set()) for token in value)
 
 

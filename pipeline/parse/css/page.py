@@ -11,8 +11,8 @@ from pipeline.parse.css.conditions import on_screen
 from pipeline.parse.css.declarations import PAINTED, Block, cached_value, declare, odd
 from pipeline.parse.css.sheet import Sheets, sheet_in
 from pipeline.parse.css.style import UNKNOWN, Style
-from pipeline.parse.css.syntax import Measure, Token, paint_of, read_value, words
-from pipeline.parse.sight.colours import WHITE
+from pipeline.parse.css.syntax import Measure, Token, Value, paint_of, read_value, split, words
+from pipeline.parse.sight.colours import WHITE, Colour
 
 NO_TEXT = {
     "script", "style", "template", "head", "title", "noframes", "datalist", "iframe", "object", "audio", "video", "rp",
@@ -20,7 +20,11 @@ NO_TEXT = {
     "clippath", "mask", "pattern", "marker", "lineargradient", "radialgradient", "filter",
 }  # fmt: skip
 """Elements whose content browsers do not draw, whatever the styles say."""
-_OWN_COLOURS = {"a", "button", "input", "mark", "select", "textarea", "legend"}  # that browsers give them
+_OWN_COLOURS: dict[str, Colour | None] = {
+    "a": None, "legend": None, "button": (240, 240, 240), "mark": (255, 255, 0), "input": WHITE, "select": WHITE,
+    "textarea": WHITE,
+}  # fmt: skip
+"""Elements to which browsers give colours, and the ground of their boxes."""
 _DRAWN = {"text", "tspan", "textpath", "a", "foreignobject"}  # of SVG: only in these is text drawn
 _PICTURES = {"img", "svg", "iframe", "object", "video", "canvas", "input", "button", "select", "textarea", "embed",
              "progress", "meter", "hr"}  # fmt: skip
@@ -76,9 +80,9 @@ class PageStyles:
             style = replace(style, colour=UNKNOWN if "color" not in values else style.colour, veil=self.first.veil)
         if tag in _OWN_COLOURS:
             style = self._own_colours(element, values, style)
-        if tag in {"col", "colgroup"} and (not style.shown or style.clipped):
-            self._doubts["a column that is not shown"] = None
-        if (style.moved and (tag in _PICTURES or _paints(values))) or tag == "dialog":
+        if tag in {"col", "colgroup"} and (not style.shown or style.clipped or _paints(values)):
+            self._doubts["the looks of a column"] = None
+        if (style.moved and (tag in _PICTURES or _paints(values))) or tag == "dialog" or _reaches_out(values):
             self._doubts[_OVER] = None
         if element in self._hosts:
             style = replace(style, doubt=style.doubt or "a shadow root")
@@ -113,8 +117,9 @@ class PageStyles:
         colour = style.colour if "color" in values else UNKNOWN
         if element.tag in {"a", "legend"}:
             return replace(style, colour=colour, fill=style.fill if "color" in values else None)
-        known = "background-color" in values
-        return replace(style, colour=colour, ground=style.ground if known else None)
+        if "background-color" in values:
+            return replace(style, colour=colour)
+        return replace(style, colour=colour, ground=_OWN_COLOURS[element.tag], veil="the browser's own colours")
 
 
 def _built(element: etree._Element, style: Style, outer: Style) -> Style:
@@ -139,8 +144,18 @@ def _paints(values: Values) -> bool:
         one.type in {"url", "function"} for one in values.get("background-image", ())
     ):
         return True
-    widths = [Measure(16.0).length((one,)) or 0.0 for name in PAINTED & values.keys() for one in values[name]]
-    return any(abs(width) > _WIDEST for width in widths)
+    return any(abs(px) > _WIDEST for name in PAINTED & values.keys() for px in _lengths(values[name]))
+
+
+def _reaches_out(values: Values) -> bool:
+    """Whether an outline or the shadow of a box may lie over what is beside it."""
+    found = [_lengths(values[name]) for name in ("outline", "outline-width") if name in values]
+    shadows = [_lengths(tuple(part)) for part in split(values.get("box-shadow", ()))]
+    return any(abs(px) > _WIDEST for one in (*found, *(shadow[3:] for shadow in shadows)) for px in one)
+
+
+def _lengths(value: Value) -> list[float]:
+    return [px for one in value if (px := Measure(16.0).length((one,))) is not None]
 
 
 def _content(element: etree._Element, token: Token) -> str:

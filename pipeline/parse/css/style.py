@@ -4,7 +4,7 @@ Boxes are not laid out. A place is known as a shift from where the text would st
 """
 
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from math import ceil
 
 from lxml import etree
@@ -48,9 +48,10 @@ _CELLS = {"td", "th", "img", "table", "tr", "tbody", "thead", "tfoot"}  # aligne
 _NOTABLE = 0.2  # of the size of letters: a shift from which on text is raised or lowered
 _SMALL = 0.85  # of the letters around: text that is smaller and stands at the top is raised
 _THICK = 3.0  # px of a line through text
+_UNBROKEN = {"pre", "listing", "xmp", "nobr"}
 _PIECES = 500  # of the text in a box that are looked at
 _LINES = ("br", "p", "div", "li", "tr", "h1", "h2", "h3", "h4")  # elements that begin a line
-_PUSHING = ("width", "min-width", "margin-left", "padding-left", "text-indent", "left", "padding-right", "margin-right")
+_PUSHING = ("margin-left", "padding-left", "text-indent", "left", "padding-right", "margin-right")
 
 
 @dataclass(frozen=True)
@@ -250,11 +251,16 @@ class Style:
         cuts = {keyword(values, name) for name in ("overflow-x", "overflow-y")} & CUTTING
         flat = self.line is not None and self.line <= SLIVER / POINTS and box.may_be_flat
         clipped = bool(cuts) and box.is_sized and (flat or has_no_room(values, measure))
-        cut = outer.cut or (box.is_block and bool(cuts & {"hidden", "clip"}))
+        page = element is not None and element.tag in {"html", "body"}  # which can be scrolled
+        cut = outer.cut or (box.is_block and not page and bool(cuts & {"hidden", "clip"}))
         opacity = number_of(values, "opacity") if box.exists else None
         far = bool(box.left or box.top) and (-_REACH < left < -_NEAR or -_REACH < top < -_NEAR)
         far = far or left > _WINDOW or top > _DEEP
-        pushed = outer.cut and any((length(values, name, measure) or 0.0) > _WIDE for name in _PUSHING)
+        pushed = outer.cut and any(
+            (length(values, name, Measure(self.size, whole)) or 0.0) > _WIDE
+            for whole, names in ((_WIDE, ("width", "min-width")), (_WINDOW, _PUSHING))
+            for name in names
+        )
         taken = box.doubt or ("position" if far else "overflow" if pushed else "")
         if element is not None and not clipped:
             taken = taken or self._too_small(element, values, box, cut)
@@ -293,24 +299,31 @@ class Style:
     def _too_small(self, element: etree._Element, values: Values, box: Box, cut: bool) -> str:
         """The property that makes a box too small for the text in it, by a rough count of lines; "" for none."""
         hidden = {keyword(values, name) for name in ("overflow-x", "overflow-y")} & {"hidden", "clip"}
-        if not box.is_sized or not (hidden or (cut and self.unbroken) or SIZES & values.keys()):
+        unbroken = self.unbroken or element.tag in _UNBROKEN
+        if not box.is_block or not (hidden or (cut and unbroken) or (box.is_sized and SIZES & values.keys())):
             return ""
         measure = Measure(self.size, None, self.quirks)
-        widths = [one for name in ("width", "max-width") if (one := length(values, name, measure))]
-        text = islice(element.itertext(), _PIECES)
+        sizes = [measure.length(values.get(name, ())) for name in ("width", "max-width")]
+        widths = [one for one in sizes if one is not None]
+        text = chain(islice(element.itertext(), _PIECES), [str(element.get("value", ""))])
         letters = sum(len(one) for one in text if not one.isspace()) * _LETTER * self.size
         if widths and min(widths) < min(letters, 3 * self.size):
             return "width"
-        room = min([*widths, _COLUMN])
-        crowded = hidden and (box.is_laid_out or box.items or (widths and min(widths) < min(letters, _WIDE)))
+        room = max(1.0, min([*widths, _COLUMN]))
+        crowded = hidden and (
+            box.is_laid_out or (box.items and letters > room) or (widths and min(widths) < min(letters, _WIDE))
+        )
         said = [name for name in ("height", "max-height") if name in values and not keyword(values, name)]
+        if hidden and keyword(values, "overflow-y") not in hidden:
+            said = []  # it can be scrolled
         heights = [measure.length(values[name]) for name in said]
         known = [one for one in heights if one is not None]
         inner = list(islice(element.iterdescendants(), _PIECES))
         corners = [measure.length((one,)) for one in values.get("border-radius", ())]
         crowded = crowded or (hidden and any(one is None or one > _ROUND for one in corners))
-        unclear = hidden and (len(known) < len(heights) or (heights and any(one.attrib for one in inner)))
-        if letters and (crowded or unclear or (cut and self.unbroken and letters > room)):
+        unclear = hidden and (len(known) < len(heights) or ((heights or unbroken) and any(one.attrib for one in inner)))
+        crowded = crowded or (hidden and not box.is_sized and (unbroken or widths))
+        if letters and (crowded or unclear or (cut and unbroken and letters > room)):
             return "overflow"
         lines = ceil(letters / room) + sum(one.tag in _LINES for one in inner)
         needed = lines * (self.size if self.line is None else self.line) * 0.9
