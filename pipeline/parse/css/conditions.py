@@ -2,18 +2,17 @@
 
 from collections.abc import Callable, Sequence
 
-from pipeline.parse.css.syntax import Token, significant, split, word
+from pipeline.parse.css.syntax import Measure, Token, significant, split, word
 
-_WIDTH, _HEIGHT = 1280.0, 800.0  # px
-_NUMBERS = {"width": _WIDTH, "height": _HEIGHT, "device-width": _WIDTH, "device-height": _HEIGHT, "resolution": 96.0,
-            "aspect-ratio": 1.6, "color": 8.0, "monochrome": 0.0, "grid": 0.0, "color-index": 0.0}  # fmt: skip
-_WORDS = {"orientation": "landscape", "hover": "hover", "any-hover": "hover", "pointer": "fine", "any-pointer": "fine",
-          "prefers-color-scheme": "light", "prefers-reduced-motion": "no-preference", "scripting": "enabled",
-          "prefers-contrast": "no-preference", "display-mode": "browser", "update": "fast", "color-gamut": "srgb",
-          "prefers-reduced-transparency": "no-preference", "forced-colors": "none", "inverted-colors": "none",
-          "dynamic-range": "standard", "overflow-block": "scroll", "overflow-inline": "scroll"}  # fmt: skip
-_UNITS = {"px": 1.0, "em": 16.0, "rem": 16.0, "pt": 4 / 3, "in": 96.0, "cm": 37.8, "mm": 3.78, "vw": 12.8, "vh": 8.0,
-          "dppx": 96.0, "x": 96.0, "dpi": 1.0, "dpcm": 2.54}  # fmt: skip
+_SCREEN: dict[str, float | str] = {
+    "width": 1280.0, "height": 800.0, "device-width": 1280.0, "device-height": 800.0, "aspect-ratio": 1.6, "color": 8.0,
+    "monochrome": 0.0, "grid": 0.0, "resolution": 1.0, "device-pixel-ratio": 1.0, "orientation": "landscape",
+    "hover": "hover", "any-hover": "hover", "pointer": "fine", "any-pointer": "fine", "prefers-color-scheme": "light",
+    "prefers-reduced-motion": "no-preference", "prefers-contrast": "no-preference", "scripting": "enabled",
+    "display-mode": "browser", "forced-colors": "none",
+}  # fmt: skip
+_DENSITIES = {"dppx": 1.0, "x": 1.0, "dpi": 1 / 96, "dpcm": 2.54 / 96}
+Judge = Callable[[Token], bool | None]
 
 
 def on_screen(prelude: Sequence[Token]) -> bool | None:
@@ -31,21 +30,17 @@ def supported(prelude: Sequence[Token]) -> bool | None:
 def _query(tokens: tuple[Token, ...]) -> bool | None:
     first = word(tokens[:1])
     if first in {"only", "not"} and len(tokens) > 1 and tokens[1].type == "ident":
-        found = _query(tokens[1:])
-        return found if first == "only" or found is None else not found
-    if first and first not in {"not", "and", "or"}:
-        rest = tokens[2:] if len(tokens) > 1 and word(tokens[1:2]) == "and" else tokens[1:]
-        if first not in {"screen", "all"}:
-            return False
-        return _condition(rest, _feature) if rest else True
-    return _condition(tokens, _feature)
+        return _query(tokens[1:]) if first == "only" else _not(_query(tokens[1:]))
+    if not first or first in {"not", "and", "or"}:
+        return _condition(tokens, _feature)
+    rest = tokens[2:] if word(tokens[1:2]) == "and" else tokens[1:]
+    return first in {"screen", "all"} and (_condition(rest, _feature) if rest else True)
 
 
-def _condition(tokens: tuple[Token, ...], judge: Callable[[Token], bool | None]) -> bool | None:
+def _condition(tokens: tuple[Token, ...], judge: Judge) -> bool | None:
     """Whether `(a) and (b)`, `not (a)` or `(a) or (b)` holds, where each may have conditions in it; None: not known."""
     if word(tokens[:1]) == "not":
-        inner = _condition(tokens[1:], judge)
-        return None if inner is None else not inner
+        return _not(_condition(tokens[1:], judge))
     joints = {word(tokens[place : place + 1]) for place in range(1, len(tokens), 2)}
     if len(tokens) > 1 and (len(joints) > 1 or not joints <= {"and", "or"} or len(tokens) % 2 == 0):
         return None
@@ -58,80 +53,56 @@ def _any(found: Sequence[bool | None]) -> bool | None:
 
 
 def _all(found: Sequence[bool | None]) -> bool | None:
-    return False if False in found else None if None in found else True
+    return _not(_any([_not(one) for one in found]))
+
+
+def _not(found: bool | None) -> bool | None:
+    return None if found is None else not found
 
 
 def _declared(token: Token) -> bool | None:
-    if token.type == "function":
-        return True if token.lower_name == "selector" else None
     if token.type != "() block":
-        return None
+        return True if token.type == "function" and token.lower_name == "selector" else None
     inside = significant(token.content)
-    if len(inside) > 1 and inside[0].type == "ident" and inside[1].type == "literal" and inside[1].value == ":":
+    if len(inside) > 1 and inside[0].type == "ident" and inside[1] == ":":
         return not inside[0].lower_value.startswith(("-moz-", "-ms-", "-o-"))
     return _condition(inside, _declared)
 
 
 def _feature(token: Token) -> bool | None:
-    if token.type != "() block":
-        return None
-    inside = significant(token.content)
-    if inside and (inside[0].type != "ident" or word(inside[:1]) == "not") and inside[0].type in {"() block", "ident"}:
+    """Whether a feature is there, has a value (`min-width: 600px`), or compares so (`400px < width <= 900px`)."""
+    inside = significant(token.content) if token.type == "() block" else ()
+    if inside and (inside[0].type == "() block" or word(inside[:1]) == "not"):
         return _condition(inside, _feature)
-    marks = [place for place, one in enumerate(inside) if one.type == "literal"]
-    if not marks:
-        return _present(word(inside))
-    if inside[marks[0]].value == ":" and inside[0].type == "ident":
-        return _asked(inside[0].lower_value, inside[2:])
-    return _compared(inside)
-
-
-def _present(name: str) -> bool | None:
-    if name in _NUMBERS:
-        return _NUMBERS[name] != 0
-    return None if name not in _WORDS else _WORDS[name] not in {"none", "no-preference"}
-
-
-def _asked(name: str, value: tuple[Token, ...]) -> bool | None:
-    plain = name.removeprefix("-webkit-").removeprefix("min-").removeprefix("max-")
-    if plain in _WORDS:
-        return word(value) == _WORDS[plain]
-    number = _number(value)
-    if plain not in _NUMBERS or number is None:
+    name = word(inside[:1])
+    its = _SCREEN.get(name.removeprefix("-webkit-").removeprefix("min-").removeprefix("max-"))
+    if len(inside) == 1:
+        return None if its is None else its not in {0.0, "none", "no-preference"}
+    if inside[1:2] == (":",) and isinstance(its, str):
+        return its == word(inside[2:])
+    if inside[1:2] == (":",):
+        return _holds(its, ">=" if "min-" in name else "<=" if "max-" in name else "=", _number(inside[2:]))
+    signs = [place for place, one in enumerate(inside) if one.type == "literal" and one.value[0] in "<>="]
+    ends = [*signs, len(inside)]
+    values = [inside[start:end] for start, end in zip([0, *(place + 1 for place in signs)], ends, strict=True)]
+    numbers = [_SCREEN.get(word(one)) if word(one) else _number(one) for one in values if one]
+    marks = [f"{inside[place].value}{'=' if place + 1 in signs else ''}" for place in signs if place - 1 not in signs]
+    if not marks or len(numbers) != len(marks) + 1:
         return None
-    least, most = name.startswith("min-"), name.startswith("max-")
-    return _NUMBERS[plain] >= number if least else _NUMBERS[plain] <= number if most else _NUMBERS[plain] == number
+    return _all([_holds(a, sign, b) for a, sign, b in zip(numbers[:-1], marks, numbers[1:], strict=True)])
 
 
-def _compared(inside: tuple[Token, ...]) -> bool | None:
-    """Whether a comparison such as `width >= 600px` or `400px < width <= 900px` holds; None where that is not known."""
-    parts: list[list[Token]] = [[]]
-    signs: list[str] = []
-    for token in inside:
-        if token.type == "literal" and token.value in {"<", ">", "="} | {"<=", ">="}:
-            if parts[-1]:
-                signs.append("")
-                parts.append([])
-            signs[-1] += token.value
-        else:
-            parts[-1].append(token)
-    numbers = [_NUMBERS.get(word(part)) if word(part) else _number(tuple(part)) for part in parts]
-    found = [_holds(a, sign, b) for a, sign, b in zip(numbers, signs, numbers[1:], strict=False)]
-    return _all(found)
-
-
-def _holds(left: float | None, sign: str, right: float | None) -> bool | None:
-    if left is None or right is None:
+def _holds(left: float | str | None, sign: str, right: float | str | None) -> bool | None:
+    if not isinstance(left, float) or not isinstance(right, float):
         return None
-    if left == right:
-        return "=" in sign
-    return left < right if "<" in sign else left > right if ">" in sign else False
+    return ("=" in sign) if left == right else ("<" in sign) if left < right else ">" in sign
 
 
 def _number(value: tuple[Token, ...]) -> float | None:
-    if len(value) == 3 and value[1].type == "literal" and value[1].value == "/" and value[2].type == "number":
-        return value[0].value / value[2].value if value[0].type == "number" and value[2].value else None
-    if len(value) != 1 or value[0].type not in {"number", "dimension"}:
-        return None
-    unit = value[0].lower_unit if value[0].type == "dimension" else ""
-    return float(value[0].value) * (_UNITS.get(unit, 0.0) if unit else 1.0)
+    if len(value) == 3 and value[1] == "/" and value[0].type == value[2].type == "number" and value[2].value:
+        return float(value[0].value / value[2].value)
+    if len(value) == 1 and value[0].type == "number":
+        return float(value[0].value)
+    if len(value) == 1 and value[0].type == "dimension" and value[0].lower_unit in _DENSITIES:
+        return float(value[0].value) * _DENSITIES[value[0].lower_unit]
+    return Measure(16.0).length(value)

@@ -1,95 +1,18 @@
-"""How each element of an HTML page looks, as far as that decides whether its text can be seen.
+"""How each element of an HTML page looks, as far as that decides whether its text can be seen."""
 
-An element may lie over all else in the box around it, and hide what it covers.
-"""
-
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import takewhile
 from unicodedata import category
 
 from lxml import etree
 
-from pipeline.parse.css.cascade import Cascade, Values, Variables, keyword, layer_of, number_of
+from pipeline.parse.css.cascade import Cascade, Values, keyword
 from pipeline.parse.css.conditions import on_screen
-from pipeline.parse.css.declarations import Block, declare
-from pipeline.parse.css.look import FIRST, Look
-from pipeline.parse.css.paint import UNKNOWN, background
+from pipeline.parse.css.declarations import PAINTED, Block, cached_value, declare, odd
 from pipeline.parse.css.sheet import Sheets, sheet_in
-from pipeline.parse.css.syntax import Measure, Token, read_value, word, words
-from pipeline.parse.sight.colours import WHITE
-
-_MOST = 200  # elements in a box that are looked at
-_COVERS = 100  # that are looked for on a page
-_SCREEN = 2000  # characters of a page that fit into a window
-
-
-class Covers:
-    """The covers of a page: elements that are absolutely placed, as large as the box around them, and opaque."""
-
-    def __init__(self, values_of: Callable[[etree._Element, Look], Values]) -> None:
-        self._values_of = values_of
-        self._found: dict[etree._Element, int] = {}  # a cover, and its z-index
-
-    def applied(self, element: etree._Element, values: Values, look: Look) -> Look:
-        """The look inside an element, covered where an element beside or in it lies over it."""
-        if element in self._found:
-            return replace(look, covered=False)
-        layer = (layer_of(values) or 0) if keyword(values, "position") not in {"", "static"} else None
-        if look.covered and layer is not None and self._is_above(element, layer):
-            look = replace(look, covered=False)
-        if keyword(values, "position") in {"relative", "absolute", "fixed"} or _is_short_page(element):
-            for child in element[:_MOST]:
-                if self._is_cover(child, look):
-                    return replace(look, covered=True)
-        return look
-
-    def _is_above(self, element: etree._Element, layer: int) -> bool:
-        """Whether a placed element lies over the cover that is beside it or one of those around it."""
-        around = {element, *element.iterancestors()}
-        for cover, its in self._found.items():
-            beside = next((one for one in around if one.getparent() is cover.getparent()), None)
-            if beside is not None and (layer < its or (layer == its and cover in beside.itersiblings())):
-                return False
-        return True
-
-    def _is_cover(self, element: etree._Element, outer: Look) -> bool:
-        if element in self._found or len(self._found) >= _COVERS:
-            return element in self._found
-        if "style" not in element.attrib and "class" not in element.attrib and "id" not in element.attrib:
-            return False
-        values = self._values_of(element, outer)
-        if keyword(values, "position") != "absolute" or not _is_full(values) or not _is_opaque(values, outer):
-            return False
-        layer = layer_of(values) or 0
-        if layer >= 0:
-            self._found[element] = layer
-        return layer >= 0
-
-
-def _is_short_page(element: etree._Element) -> bool:
-    return element.tag == "body" and len("".join(element.itertext())) <= _SCREEN
-
-
-def _is_full(values: Values) -> bool:
-    """Whether an element reaches from one edge of the box around it to the other, both ways, in a window in px."""
-    return _reaches(values, "left", "right", "width", 1280.0) and _reaches(values, "top", "bottom", "height", 800.0)
-
-
-def _reaches(values: Values, begin: str, end: str, size: str, whole: float) -> bool:
-    measure = Measure(16.0, whole)
-    first, last, length = (measure.length(values.get(name, ())) for name in (begin, end, size))
-    if first is None or first > 0:
-        return False
-    return (last is not None and last <= 0 and length is None) or (length is not None and length + first >= whole)
-
-
-def _is_opaque(values: Values, outer: Look) -> bool:
-    hidden = word(values.get("display", ())) == "none" or keyword(values, "visibility") in {"hidden", "collapse"}
-    odd = {"transform", "filter", "clip-path", "mask-image", "mix-blend-mode", "pointer-events"} & set(values)
-    faint = "opacity" in values and number_of(values, "opacity") != 1
-    return not faint and not hidden and not odd and background(values, None, outer.colour)[1]
-
+from pipeline.parse.css.style import UNKNOWN, Style
+from pipeline.parse.css.syntax import Measure, Token, Value, paint_of, read_value, split, words
+from pipeline.parse.sight.colours import WHITE, Colour
 
 NO_TEXT = {
     "script", "style", "template", "head", "title", "noframes", "datalist", "iframe", "object", "audio", "video", "rp",
@@ -97,78 +20,142 @@ NO_TEXT = {
     "clippath", "mask", "pattern", "marker", "lineargradient", "radialgradient", "filter",
 }  # fmt: skip
 """Elements whose content browsers do not draw, whatever the styles say."""
-_OWN_COLOURS = {"a", "button", "input", "mark", "select", "textarea", "legend"}  # that browsers give them
+_OWN_COLOURS: dict[str, Colour | None] = {
+    "a": None, "legend": None, "button": (240, 240, 240), "mark": (255, 255, 0), "input": WHITE, "select": WHITE,
+    "textarea": WHITE,
+}  # fmt: skip
+"""Elements to which browsers give colours, and the ground of their boxes."""
 _DRAWN = {"text", "tspan", "textpath", "a", "foreignobject"}  # of SVG: only in these is text drawn
-_OF_SVG = ("fill", "fill-opacity", "opacity", "display", "visibility", "font-size", "filter", "mask", "clip-path",
-           "transform", "letter-spacing", "font-family")  # fmt: skip
-_MARKED = {"dir", "face", "bgcolor", "background", "color", "text", *_OF_SVG}
+_PICTURES = {"img", "svg", "iframe", "object", "video", "canvas", "input", "button", "select", "textarea", "embed",
+             "progress", "meter", "hr"}  # fmt: skip
+_MARKED = {"dir", "face", "bgcolor", "background", "color", "text", "mathcolor", "mathsize", "mathbackground"}
 _TOO_MUCH = "its style sheets are too long or too intricate to tell what of the page is seen"
+_OVER = "a box that is not in its place may lie over other text"
+_WIDEST = 10.0  # px of a border that is but a line
+_ANIMATED = {"animation", "animation-name"}
+_SWITCHES = {"display", "visibility", "content-visibility", "all"}
+_SMALLER, _SMALLEST = ("small", "sub", "sup"), 4  # elements within elements of smaller letters
+_SHUT = "closed details"
 
 
 class PageStyles:
-    """The styles of one page. `first` is the look of text outside all elements: the page is white if nothing else."""
+    """The styles of one page. `first` is the style of text outside all elements: the page is white if nothing else.
+    `doubts` are reasons why it cannot be told what of the page is seen."""
 
     def __init__(self, root: etree._Element, *, quirks: bool) -> None:
-        sheets = _sheets(root)
-        self._unread = sheets.unread
-        self._too_long = sheets.too_long
-        self._cascade = Cascade(sheets)
-        self._covers = Covers(self._values)
+        self._sheets = _sheets(root)
+        self._cascade = Cascade(self._sheets)
+        self._link = next((body.get("link", "") for body in root.iter("body")), "")  # the colour of links
+        self._hosts = {one.getparent() for one in root.iter("template") if "shadowrootmode" in one.attrib}
         self.counted = False  # whether numbers were drawn that style sheets count
-        dark = "dark" in (scheme := _scheme(root)) and "light" not in scheme
-        known = not (self._unread or dark)
-        self.first = replace(
-            FIRST,
-            background=WHITE if known else None,
-            colour=FIRST.colour if known else UNKNOWN,
+        self._doubts = dict.fromkeys([self._sheets.odd] if self._sheets.odd else [])
+        schemes = [one.get("content", "").lower() for one in root.iter("meta") if one.get("name") == "color-scheme"]
+        dark = "dark" in " ".join(schemes) and "light" not in " ".join(schemes)
+        self.first = Style(
+            ground=WHITE,
             quirks=quirks,
-            variables=Variables(sheets.initial),
+            doubt="color-scheme" if dark else "",
+            veil="a style sheet elsewhere" if self._sheets.unread else "",
         )
 
     @property
-    def doubt(self) -> str:
-        """Why it cannot be told what of the page is seen; "" where it can."""
-        return _TOO_MUCH if self._too_long or self._cascade.exhausted else ""
+    def doubts(self) -> list[str]:
+        """Why it cannot be told what of the page is seen."""
+        too_much = self._sheets.too_long or self._cascade.exhausted
+        return [*self._doubts, *([_TOO_MUCH] if too_much else [])]
 
-    def look_of(self, element: etree._Element, outer: Look) -> tuple[Look, str | None]:
-        """The look inside an element, and the kind of hidden text that it is with all that is in it."""
+    def style_of(self, element: etree._Element, outer: Style) -> tuple[Style, str | None]:
+        """The style inside an element, and the kind of hidden text that it is with all that is in it."""
         if outer.counted:
             return outer, None
-        declared, variables = self._cascade.declared(element, _hints(element, outer), outer.variables)
-        values = outer.settled(declared)
-        if kind := _hides(element, values):
+        holding = self._cascade.declared(element, _hints(element, self._link), outer.variables)
+        values, tag = outer.settled(holding.values), element.tag
+        swayed = bool(holding.open & _SWITCHES) or not _ANIMATED.isdisjoint(odd(values))
+        if not swayed and (kind := _hides(element, values)):
             return replace(outer, counted=True), kind
-        unknown = self._unread and ("class" in element.attrib or "id" in element.attrib)
-        look = outer.inside(element.tag, values, variables, unknown=unknown)
-        look = self._covers.applied(element, values, look.decorated(element.tag, values, outer))
-        if element.tag in _OWN_COLOURS:
-            look = _own_colours(element.tag, values, look)
-        if element.tag == "svg":
-            look = replace(look, drawing=True, fill=None)
-        elif outer.drawing and element.tag == "foreignobject":
-            look = replace(look, drawing=False, fill=None)
-        return (replace(look, counted=True), look.gone) if look.gone else (look, None)
+        style = outer.inside(element, values, holding, self._sheets.faces).decorated(tag, values, outer)
+        if swayed:
+            style = replace(style, shown=True)
+        if self._sheets.unread and ("class" in element.attrib or "id" in element.attrib):
+            style = replace(style, colour=UNKNOWN if "color" not in values else style.colour, veil=self.first.veil)
+        if tag in _OWN_COLOURS:
+            style = self._own_colours(element, values, style)
+        if tag in {"col", "colgroup"} and (not style.shown or style.clipped or _paints(values)):
+            self._doubts["the looks of a column"] = None
+        if (style.moved and (tag in _PICTURES or _paints(values))) or tag == "dialog" or _reaches_out(values):
+            self._doubts[_OVER] = None
+        if element in self._hosts:
+            style = replace(style, doubt=style.doubt or "a shadow root")
+        if tag in _SMALLER and sum(1 for _ in element.iterancestors(*_SMALLER)) >= _SMALLEST:
+            style = replace(style, doubt=style.doubt or "letters within letters, ever smaller")
+        return _built(element, style, outer), None
 
-    def drawn(self, element: etree._Element, where: str, look: Look) -> tuple[str, Look]:
-        """The text that style sheets draw "before" or "after" what is in an element, "" for none; and its look.
+    def drawn(self, element: etree._Element, where: str, style: Style) -> tuple[str, Style]:
+        """The text that style sheets draw "before" or "after" what is in an element, "" for none; and its style.
 
         Where that is a number which they count, `counted` becomes true.
         """
-        declared = self._cascade.drawn(element, where, look.variables)
-        values = look.settled(declared) if declared and not look.counted else {}
+        holding = self._cascade.drawn(element, where, style.variables)
+        values = style.settled(holding.values) if not style.counted else {}
         if "content" not in values:
-            return "", look
-        own = look.inside("", values, look.variables, unknown=False)
-        if own.gone or own.hides or "none" in words(values.get("display", ())):
-            return "", look
+            return "", style
+        own = style.inside(None, values, holding, self._sheets.faces)
+        if "none" in words(values.get("display", ())) or words(values["content"]) in (["none"], ["normal"]):
+            return "", style
+        if own.moved and (_paints(values) or any(one.type in {"url", "function"} for one in values["content"])):
+            self._doubts[_OVER] = None
+        if own.verdict[0]:
+            return "", style
         self.counted |= any(
             one.type == "function" and one.lower_name.startswith("counter") for one in values["content"]
         )
         text = "".join(_content(element, one) for one in takewhile(lambda one: one != "/", values["content"]))
         return text if own.font else "".join(one for one in text if category(one) != "Co"), own
 
-    def _values(self, element: etree._Element, look: Look) -> Values:
-        return look.settled(self._cascade.declared(element, _hints(element, look), look.variables)[0])
+    def _own_colours(self, element: etree._Element, values: Values, style: Style) -> Style:
+        """Links and form fields have colours of the browser's where the page gives them none."""
+        colour = style.colour if "color" in values else UNKNOWN
+        if element.tag in {"a", "legend"}:
+            return replace(style, colour=colour, fill=style.fill if "color" in values else None)
+        if "background-color" in values:
+            return replace(style, colour=colour)
+        return replace(style, colour=colour, ground=_OWN_COLOURS[element.tag], veil="the browser's own colours")
+
+
+def _built(element: etree._Element, style: Style, outer: Style) -> Style:
+    """The style of an element with what its place in the markup does to what is in it."""
+    tag = element.tag
+    if tag == "svg":
+        return replace(style, drawing=True, fill=None, doubt=style.doubt or "a drawing")
+    if tag == "foreignobject" and outer.drawing:
+        return replace(style, drawing=False)
+    if tag == "details" and "open" not in element.attrib:
+        return replace(style, taken=style.taken or _SHUT)
+    if tag == "summary" and outer.taken == _SHUT and style.taken == _SHUT:
+        return replace(style, taken="")
+    return replace(style, doubt=style.doubt or "marquee") if tag == "marquee" else style
+
+
+def _paints(values: Values) -> bool:
+    """Whether a box paints more than thin lines: a background, a picture, a wide border or outline, a shadow."""
+    colour = values.get("background-color", ())
+    paint = paint_of(colour[0]) if colour else None
+    if (colour and (paint is None or paint.opacity > 0)) or any(
+        one.type in {"url", "function"} for one in values.get("background-image", ())
+    ):
+        return True
+    return any(abs(px) > _WIDEST for name in PAINTED & values.keys() for px in _lengths(values[name]))
+
+
+def _reaches_out(values: Values) -> bool:
+    """Whether an outline or the shadow of a box may lie over what is beside it."""
+    found = [_lengths(values[name]) for name in ("outline", "outline-width") if name in values]
+    shadows = [_lengths(tuple(part)) for part in split(values.get("box-shadow", ()))]
+    return any(abs(px) > _WIDEST for one in (*found, *(shadow[3:] for shadow in shadows)) for px in one)
+
+
+def _lengths(value: Value) -> list[float]:
+    return [px for one in value if (px := Measure(16.0).length((one,))) is not None]
 
 
 def _content(element: etree._Element, token: Token) -> str:
@@ -183,47 +170,50 @@ def _sheets(root: etree._Element) -> Sheets:
     sheets = Sheets()
     for element in root.iter("style", "link"):
         inert = next(element.iterancestors("template", "noscript"), None) is not None
-        if inert or not on_screen(read_value(element.get("media", ""))):
+        holds = on_screen(read_value(element.get("media", "")))
+        if inert or holds is False:
             continue
+        unsure = "" if holds else "@media"
         if element.tag == "style":
             if element.get("type", "").strip().lower() in {"", "text/css"}:
-                sheets.read(element.text or "")
+                sheets.read(element.text or "", unsure)
         elif "stylesheet" in (rel := element.get("rel", "").lower()) and "alternate" not in rel:
             css = sheet_in(element.get("href", ""))
             sheets.unread |= css is None
-            sheets.read(css or "")
+            sheets.read(css or "", unsure)
     return sheets
 
 
-def _scheme(root: etree._Element) -> str:
-    """The colour schemes that a page names for itself; "" for none."""
-    return " ".join(one.get("content", "").lower() for one in root.iter("meta") if one.get("name") == "color-scheme")
-
-
-def _hints(element: etree._Element, outer: Look) -> Block | None:
-    """The declarations that attributes of the markup stand for (HTML, 15.3; SVG 2, 6.6); None where there are none."""
-    attributes = element.attrib
-    if element.tag != "bdo" and (not attributes or not _MARKED.intersection(attributes)):
+def _hints(element: etree._Element, link: str) -> Block | None:
+    """The declarations that attributes of the markup stand for (HTML, 15.3), None for none; `link`: that colour."""
+    attributes, tag = element.attrib, element.tag
+    linked = bool(link) and tag == "a" and "href" in attributes
+    if tag != "bdo" and not linked and (not attributes or not _MARKED.intersection(attributes)):
         return None
     hints = Block({}, {})
-    if element.tag == "bdo" or "dir" in attributes:
-        declare(hints, "direction", attributes.get("dir", ""))
-        declare(hints, "unicode-bidi", "isolate-override" if element.tag == "bdo" else "isolate")
+
+    def hint(name: str, value: str) -> None:
+        declare(hints, name, cached_value(value))
+
+    if tag == "bdo" or "dir" in attributes:
+        hint("direction", attributes.get("dir", ""))
+        hint("unicode-bidi", "isolate-override" if tag == "bdo" else "isolate")
     if "bgcolor" in attributes:
-        declare(hints, "background-color", _legacy(attributes["bgcolor"]))
+        hint("background-color", _legacy(attributes["bgcolor"]))
     if attributes.get("background"):
-        declare(hints, "background-image", "url(x)")
-    if "color" in attributes and element.tag == "font":
-        declare(hints, "color", _legacy(attributes["color"]))
-    if "face" in attributes and element.tag == "font":
-        declare(hints, "font-family", attributes["face"])
-    if "text" in attributes and element.tag == "body":
-        declare(hints, "color", _legacy(attributes["text"]))
-    if outer.drawing or element.tag == "svg":
-        for name in _OF_SVG:
-            if name in attributes:
-                declare(hints, name, attributes[name])
-    return hints
+        hint("background-image", f'url("{attributes["background"]}")')
+    if "color" in attributes and tag == "font":
+        hint("color", _legacy(attributes["color"]))
+    if "face" in attributes and tag == "font":
+        hint("font-family", attributes["face"])
+    if "text" in attributes and tag == "body":
+        hint("color", _legacy(attributes["text"]))
+    if linked:
+        hint("color", _legacy(link))
+    for name, stands_for in (("mathcolor", "color"), ("mathsize", "font-size"), ("mathbackground", "background-color")):
+        if name in attributes:
+            hint(stands_for, attributes[name])
+    return hints if hints.normal else None
 
 
 def _legacy(colour: str) -> str:
@@ -247,18 +237,9 @@ def _hides(element: etree._Element, values: Values) -> str | None:
     return None
 
 
-def _own_colours(tag: str, values: Values, look: Look) -> Look:
-    """Links and form fields have colours of the browser's where the page gives them none."""
-    colour = look.colour if "color" in values else UNKNOWN
-    if tag in {"a", "legend"}:
-        return replace(look, colour=colour, fill=look.fill if "color" in values else None)
-    known = "background-color" in values or "background-image" in values
-    return replace(look, colour=colour, background=look.background if known else None)
-
-
-def draws_own_text(element: etree._Element, look: Look) -> bool:
+def draws_own_text(element: etree._Element, style: Style) -> bool:
     """Whether an element's own text is drawn: of the elements of a drawing only that of some."""
-    return not look.drawing or element.tag in _DRAWN
+    return not style.drawing or element.tag in _DRAWN
 
 
 def all_text(element: etree._Element) -> str:

@@ -12,15 +12,12 @@ from tinycss2 import parse_blocks_contents, parse_component_value_list, parse_st
 from tinycss2.color4 import Color, parse_color
 from tinycss2.nth import parse_nth
 
-from pipeline.parse.sight.colours import encoded
+from pipeline.parse.sight.colours import Paint, rgb_of
 
 Token = Any
 """A component value or a rule of tinycss2: `type`, and what that type has."""
 Value = tuple[Token, ...]
 """A value without white space and comments."""
-_ADAPTED = ((0.9555766, -0.0230393, 0.0631636), (-0.0282895, 1.0099416, 0.0210077), (0.0122982, -0.020483, 1.3299098))
-_TO_RED_GREEN_BLUE = ((3.2409699, -1.5373832, -0.4986108), (-0.9692436, 1.8759675, 0.0415551),
-                      (0.0556301, -0.2039770, 1.0569715))  # fmt: skip
 
 
 def read_sheet(css: str) -> list[Token]:
@@ -72,34 +69,17 @@ def every_nth(tokens: Sequence[Token]) -> tuple[int, int] | None:
     return found
 
 
-def colour_and_alpha(token: Token) -> tuple[tuple[int, int, int], float] | None:
-    """A colour in sRGB, each component from 0 to 255, and its opacity from 0 to 1; None where none is known."""
+def paint_of(token: Token) -> Paint | None:
+    """A colour of sRGB with its opacity; None for any other one, which is not computed."""
     if token.type == "function" and not significant(token.arguments):
         return None
     try:
         found = parse_color(token)
-        if not isinstance(found, Color):
+        if not isinstance(found, Color) or found.space not in {"srgb", "hsl", "hwb"}:
             return None
-        red, green, blue = (max(0, min(255, round(255 * part))) for part in _red_green_blue(found))
+        return Paint(rgb_of(tuple(found.to("srgb"))[:3]), found.alpha)
     except (NotImplementedError, OverflowError, ValueError, ZeroDivisionError):  # of numbers beyond all reason
         return None
-    return (red, green, blue), found.alpha
-
-
-def _red_green_blue(colour: Color) -> tuple[float, ...]:
-    if colour.space in {"srgb", "hsl", "hwb"}:
-        return tuple(colour.to("srgb"))[:3]
-    if colour.space in {"lab", "lch", "xyz-d50"}:
-        xyz = _times(_ADAPTED, tuple(colour.to("xyz-d50"))[:3])
-    elif colour.space == "srgb-linear":
-        return tuple(encoded(part or 0.0) for part in colour.coordinates)
-    else:
-        xyz = tuple(colour.to("xyz-d65"))[:3]
-    return tuple(encoded(part) for part in _times(_TO_RED_GREEN_BLUE, xyz))
-
-
-def _times(matrix: Sequence[Sequence[float]], vector: Sequence[float]) -> tuple[float, ...]:
-    return tuple(sum(a * b for a, b in zip(row, vector, strict=True)) for row in matrix)
 
 
 def rebuilt(function: Token, arguments: Iterable[Token]) -> Token:
@@ -111,7 +91,6 @@ _UNITS = {"px": 1.0, "pt": 4 / 3, "pc": 16.0, "in": 96.0, "cm": 96 / 2.54, "mm":
           "rem": 16.0, "vw": 12.8, "vh": 8.0, "vmin": 8.0, "vmax": 12.8, "svw": 12.8, "svh": 8.0, "dvw": 12.8,
           "dvh": 8.0, "lvw": 12.8, "lvh": 8.0, "vi": 12.8, "vb": 8.0}  # fmt: skip
 _RELATIVE = {"em": 1.0, "ex": 0.5, "ch": 0.5, "ic": 1.0, "lh": 1.2, "cap": 0.7}
-_ANGLES = {"deg": 1.0, "grad": 0.9, "rad": 180 / math.pi, "turn": 360.0}
 _DEEPEST = 20
 
 
@@ -181,13 +160,6 @@ def number(token: Token) -> float | None:
     elif token.type in {"function", "() block"}:
         found = Measure(0.0, 1.0).length((token,))
     return None if found is None or not math.isfinite(found) else float(found)
-
-
-def angle(token: Token) -> float | None:
-    """The degrees of an angle; None for anything else."""
-    if token.type == "dimension" and token.lower_unit in _ANGLES:
-        return float(token.value) * _ANGLES[token.lower_unit]
-    return 0.0 if token.type == "number" and token.value == 0 else None
 
 
 def font_size(value: Sequence[Token], outer: float, measure: Measure) -> float | None:

@@ -32,7 +32,7 @@ from pipeline.parse.office.binary.tnef import TNEF, read_tnef
 from pipeline.parse.unpack.names import from_title, left_out
 from pipeline.parse.writer import TextWriter, one_line
 
-PARSER = "eml/4"
+PARSER = "eml/5"
 _TNEF = {"application/ms-tnef", "application/vnd.ms-tnef"}
 _OF_PAGES = {"text/css", "text/javascript", "application/javascript", "application/x-javascript"}  # saved beside a page
 _RTF, _ENRICHED = "text/rtf", {"text/enriched", "text/richtext"}

@@ -13,9 +13,8 @@ from lxml import etree
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
-from pipeline.parse.css.look import Look
 from pipeline.parse.css.page import NO_TEXT, PageStyles, all_text, draws_own_text
-from pipeline.parse.css.paint import UNKNOWN
+from pipeline.parse.css.style import UNKNOWN, Style
 from pipeline.parse.markup.choices import chosen, field_text, is_drop_down, option_text
 from pipeline.parse.markup.formula import formula_text
 from pipeline.parse.markup.reading import LXML, whole_number
@@ -23,7 +22,7 @@ from pipeline.parse.office.numerals import format_number
 from pipeline.parse.sight.symbols import is_in_question, shown_in
 from pipeline.parse.writer import CELL, TextWriter, one_line
 
-PARSER = f"html/5 {LXML}, tinycss2 {version('tinycss2')}"
+PARSER = f"html/6 {LXML}, tinycss2 {version('tinycss2')}"
 _BLOCKS = {
     "address", "article", "aside", "blockquote", "body", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt",
     "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "html", "legend", "li", "main", "menu",
@@ -91,8 +90,8 @@ def write_html(writer: TextWriter, markup: str, *, titled: bool = True) -> list[
     walk.flush()
     if styles.counted:
         writer.review("numbers that its style sheets count are not read")
-    if styles.doubt:
-        writer.doubt(styles.doubt)
+    for why in styles.doubts:
+        writer.doubt(why)
     return [frame.get("src", "") for frame in root.iter("frame")]
 
 
@@ -119,10 +118,10 @@ def _title(root: etree._Element) -> str:
 class _Walk:
     """A walk through the elements of a page; text gathers in `_line` until a block begins or ends."""
 
-    def __init__(self, writer: TextWriter, styles: PageStyles, look: Look) -> None:
+    def __init__(self, writer: TextWriter, styles: PageStyles, style: Style) -> None:
         self._writer = writer
         self._styles = styles
-        self._look = look
+        self._style = style
         self._line: list[str] = []
         self._pre = 0
         self._chosen = False  # whether the options of the list we are in say which of them are
@@ -132,10 +131,10 @@ class _Walk:
 
     def element(self, element: etree._Element) -> None:
         """Write everything visible of an element, without what follows it."""
-        outer = self._look
+        outer = self._style
         if not self._enter(element):
             return
-        tag, flow = element.tag, self._look.flow
+        tag, flow = element.tag, self._style.flow
         block = flow == "lines" or tag in _KEPT or (tag in _BLOCKS and not flow)
         boxed = flow == "apart" or (tag in _BOXES and not block)
         if boxed or "left" in flow:
@@ -149,7 +148,7 @@ class _Walk:
         elif tag == "select":
             self._select(element)
         elif tag == "math":
-            self._formula(formula_text(element))
+            self._formula(element)
         elif tag == "rt":
             self._line.append("(")
             self._inside(element)
@@ -164,7 +163,7 @@ class _Walk:
             self._inside(element)
         if boxed or "right" in flow:
             self._line.append(_APART if boxed else _THIN)
-        self._look = outer
+        self._style = outer
 
     def flush(self) -> None:
         """Write the line that has gathered."""
@@ -177,33 +176,39 @@ class _Walk:
         self._writer.line(text)
 
     def _enter(self, element: etree._Element) -> bool:
-        """Begin an element: whether it is shown; then `_look` is its own."""
+        """Begin an element: whether it is shown; then `_style` is its own."""
         if element.tag in NO_TEXT:
             if element.tag == "iframe" and "srcdoc" in element.attrib:
                 self.flush()
                 self._frame(element)
+            elif element.attrib:
+                self._styles.style_of(element, self._style)
             return False
-        look, kind = self._styles.look_of(element, self._look)
+        style, kind = self._styles.style_of(element, self._style)
         if kind and self._writer.hide(kind, all_text(element)):
             return False
-        if look.turned and not self._look.turned:
+        if style.turned and not self._style.turned:
             self._writer.turned(all_text(element))
-        self._look = look
+        self._style = style
         return True
 
     def _frame(self, frame: etree._Element) -> None:
         """Write the page in a frame, which has colours of its own."""
-        look, kind = self._styles.look_of(frame, self._look)
-        kind = kind or replace(look, colour=UNKNOWN, fill=None).hides
+        style, kind = self._styles.style_of(frame, self._style)
+        seen, doubt = replace(style, colour=UNKNOWN, fill=None).verdict
+        kind = kind or seen
         if {"0", "1"} & {frame.get("width"), frame.get("height")}:
             kind = kind or "clipped"
         if kind:
             self._writer.hidden(kind, lambda unseen: write_html(unseen, frame.get("srcdoc", "")))
-        else:
-            write_html(self._writer, frame.get("srcdoc", ""))
+            return
+        before = self._writer.length
+        write_html(self._writer, frame.get("srcdoc", ""))
+        if doubt or "scrolling" in frame.attrib:
+            self._writer.doubtful(doubt or "a frame that does not scroll", self._writer.since(before))
 
     def _inside(self, element: etree._Element) -> None:
-        drawn = draws_own_text(element, self._look)
+        drawn = draws_own_text(element, self._style)
         self._drawn(element, "before")
         self._text(element.text, drawn=drawn)
         for child in _in_order(element) if element.tag == "table" else element:
@@ -213,28 +218,31 @@ class _Walk:
 
     def _drawn(self, element: etree._Element, where: str) -> None:
         """Write what style sheets draw before or after the content of an element."""
-        outer = self._look
-        text, look = self._styles.drawn(element, where, outer)
+        outer = self._style
+        text, style = self._styles.drawn(element, where, outer)
         if text:
-            self._look = look
-            edge = _APART if look.flow in {"apart", "lines"} else ""
+            self._style = style
+            edge = _APART if style.flow in {"apart", "lines"} else ""
             self._line.append(edge)
             self._text(text)
             self._line.append(edge)
-            self._look = outer
+            self._style = outer
 
     def _text(self, text: str | None, *, drawn: bool = True) -> None:
         if text and (text := self._seen(text, drawn=drawn)):
-            if self._look.font or not text.isascii():
-                text = self._in_font(text, self._look.font)
-            self._line.append(self._look.signed(text if self._pre else re.sub(r"\s+", " ", text)))
+            if self._style.font or not text.isascii():
+                text = self._in_font(text, self._style.font)
+            self._line.append(self._style.signed(text if self._pre else re.sub(r"\s+", " ", text)))
 
     def _in_font(self, text: str, font: str) -> str:
         if is_in_question(font, text):
             self._writer.review("letters stand for signs of a symbol font, which not all systems have")
         return shown_in(font, text)
 
-    def _formula(self, text: str) -> None:
+    def _formula(self, element: etree._Element) -> None:
+        text = self._seen(formula_text(element))
+        if any(_is_odd(one) for one in element.iterdescendants()):
+            self._writer.doubtful("the looks of a part of a formula", text)
         beside = self._line[-1][-1:].isalnum() if self._line else False
         self._text(f" {text}" if beside and text[:1].isalnum() else text)
 
@@ -242,9 +250,11 @@ class _Walk:
         """The text, or nothing of it where nobody sees it and the rule is to leave that out."""
         if text.isspace():
             return text
-        kind = self._look.hides
-        if not drawn and not self._look.counted:
+        kind, doubt = self._style.verdict
+        if not drawn and not self._style.counted:
             kind = kind or "marked_hidden"
+        if doubt and not kind:
+            self._writer.doubtful(doubt, text)
         return "" if kind and self._writer.hide(kind, text) else text
 
     def _block(self, element: etree._Element, tag: str) -> None:
@@ -254,7 +264,7 @@ class _Walk:
         self._pre += tag in _AS_TYPED
         if tag in _LISTS:
             self._lists.append(_numbering(element) if tag == "ol" else None)
-        if not self._look.hides:
+        if not self._style.verdict[0]:
             self._line.append(self._label(element))
         if tag == "option":
             self._text(option_text(element, self._writer.hide))
@@ -290,7 +300,8 @@ class _Walk:
             return
         outer = self._chosen
         self._chosen = any("selected" in option.attrib for option in element.iter("option"))
-        self._inside(element)
+        for child in element.iterchildren("option", "optgroup"):  # nothing else in it is drawn
+            self.element(child)
         self._chosen = outer
 
     def _heading(self, element: etree._Element, level: int) -> None:
@@ -304,7 +315,7 @@ class _Walk:
     def _apart(self, element: etree._Element) -> str:
         """The text in an element, laid out on its own."""
         inner = self._writer.inner()
-        walk = _Walk(inner, self._styles, self._look)
+        walk = _Walk(inner, self._styles, self._style)
         walk._inside(element)
         walk.flush()
         return inner.finish()[0]
@@ -325,10 +336,10 @@ class _Walk:
         self._row_number += 1
         cells: list[str] = [text] if (text := one_line(self._seen(row.text or ""))) else []
         for cell in row:
-            look = self._look
+            style = self._style
             if self._enter(cell):
                 self._cell(cells, cell)
-            self._look = look
+            self._style = style
             if text := one_line(self._seen(cell.tail or "")):
                 cells.append(text)
         self._writer.cells(cells)
@@ -343,6 +354,11 @@ class _Walk:
         rows = whole_number(cell.get("rowspan"), 1)
         if rows > 1:
             self._reaching |= dict.fromkeys(range(place, len(cells)), self._row_number + rows - 1)
+
+
+def _is_odd(element: etree._Element) -> bool:
+    """Whether a part of a formula says of itself how it looks."""
+    return element.tag == "mpadded" or not {"style", "class", "mathcolor", "mathsize"}.isdisjoint(element.attrib)
 
 
 def _numbering(element: etree._Element) -> tuple[int, int]:

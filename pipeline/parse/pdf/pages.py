@@ -7,10 +7,8 @@ from typing import Any
 from pipeline.parse.contract import Source
 from pipeline.parse.pdf.attachments import Attachments
 from pipeline.parse.pdf.binding import pdfium
-from pipeline.parse.pdf.drawn.appearances import judge, others
-from pipeline.parse.pdf.drawn.drawing import Budget, Drawing
-from pipeline.parse.pdf.drawn.hidden import Finding, find
-from pipeline.parse.pdf.drawn.picture import pgm
+from pipeline.parse.pdf.drawn.drawing import Budget, Drawing, pgm
+from pipeline.parse.pdf.drawn.hidden import Finding, find, judge, others
 from pipeline.parse.pdf.drawn.recognition import Recognition
 from pipeline.parse.pdf.drawn.survey import Survey, Suspect, survey
 from pipeline.parse.pdf.layers import may_have_layers

@@ -1,7 +1,7 @@
 """How a stretch of text is drawn, in one form for all formats, and the one rule by which a person sees it or not.
 
-A parser fills in what its format says. What it leaves unknown (None) hides nothing, so that no text is lost where a
-format says more than is read here.
+A parser fills in what its format says. What it leaves unknown (None) hides nothing; what touches the text and is not
+computed is its `doubt`, so that no text is lost, and a person looks where a format says more than is read here.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
-class Appearance:
+class Look:
     """Text as it is drawn: its colour on a background, its size in points, its place; None where that is unknown.
 
     `shown` is False where the document itself marks the text as hidden. `opacity` (0 to 1) is the product of all
@@ -87,6 +87,9 @@ class Appearance:
         if self.box is None or self.clip is None:
             return None
         return None if overlap(self.box, self.clip) else "off_page"
+
+
+Appearance = Look
 
 
 def squeezed(spacing: float, size: float) -> float:

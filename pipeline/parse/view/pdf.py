@@ -6,7 +6,7 @@ from typing import Any
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source
 from pipeline.parse.pdf.binding import pdfium, raw
-from pipeline.parse.pdf.drawn.picture import View, matrix_of, render
+from pipeline.parse.pdf.drawn.drawing import View, matrix_of, render
 from pipeline.parse.pdf.geometry import Rectangle, transformed
 from pipeline.parse.pdf.layers import may_have_layers
 from pipeline.parse.pdf.opening import opened

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from pipeline.parse.pdf import objects as pdf
-from pipeline.parse.pdf.drawn.drawing import HUGE, Budget, Drawing
+from pipeline.parse.pdf.drawn.drawing import HUGE, Budget, Drawing, pgm
 from pipeline.parse.pdf.drawn.outlines import Written, written
-from pipeline.parse.pdf.drawn.picture import pgm
 from pipeline.parse.pdf.drawn.regions import Region, is_explained, line_before, regions_of, shows_writing
 from pipeline.parse.pdf.drawn.survey import Survey
 from pipeline.parse.pdf.geometry import Rectangle

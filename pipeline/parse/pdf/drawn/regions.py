@@ -9,8 +9,7 @@ from functools import reduce
 from operator import or_
 
 from pipeline.parse.pdf import objects as pdf
-from pipeline.parse.pdf.drawn.drawing import HUGE, Drawing
-from pipeline.parse.pdf.drawn.picture import Look, view_of
+from pipeline.parse.pdf.drawn.drawing import HUGE, Drawing, Picture, view_of
 from pipeline.parse.pdf.drawn.scenery import Scenery
 from pipeline.parse.pdf.geometry import Rectangle, common, transformed
 from pipeline.parse.pdf.text.page import Page
@@ -121,7 +120,7 @@ def shows_writing(drawing: Drawing, region: Region) -> bool:
     return light >= _PAPER and dark >= _DRAWN
 
 
-def _cells_with_ink(picture: Look) -> set[tuple[int, int]]:
+def _cells_with_ink(picture: Picture) -> set[tuple[int, int]]:
     """The cells of a picture, by column and row, that show something rather than one colour."""
     view, found = picture.view, set[tuple[int, int]]()
     width, height = view.right - view.left, view.bottom - view.top
@@ -139,7 +138,7 @@ def _cells_with_ink(picture: Look) -> set[tuple[int, int]]:
     return found
 
 
-def _cells_of(picture: Look, area: Rectangle) -> set[tuple[int, int]]:
+def _cells_of(picture: Picture, area: Rectangle) -> set[tuple[int, int]]:
     left, top, right, bottom = picture.view.pixels_of(area)
     columns = range((left - picture.view.left) // _CELL, (right - picture.view.left) // _CELL + 1)
     rows = range((top - picture.view.top) // _CELL, (bottom - picture.view.top) // _CELL + 1)

@@ -32,7 +32,7 @@ from pipeline.parse.pdf.geometry import (
 )  # fmt: skip
 from pipeline.parse.pdf.layers import is_in_layer
 from pipeline.parse.pdf.text.arranged import Layout
-from pipeline.parse.pdf.text.fonts import may_be_blank
+from pipeline.parse.pdf.text.letters import may_be_blank
 from pipeline.parse.sight.look import SMALLEST
 
 _FILLED = 0

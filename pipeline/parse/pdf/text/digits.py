@@ -12,8 +12,7 @@ from typing import Any
 
 from pipeline.parse.pdf.binding import pointer, raw
 from pipeline.parse.pdf.geometry import Rectangle
-from pipeline.parse.pdf.text.fonts import font_of, is_type_3
-from pipeline.parse.pdf.text.letters import outline_of, start_of
+from pipeline.parse.pdf.text.letters import font_of, is_type_3, outline_of, start_of
 from pipeline.parse.pdf.text.page import Page
 from pipeline.parse.pdf.text.said import Said, name_of
 

@@ -6,9 +6,11 @@ much of that is so draws other letters than are read. Widths are asked for first
 nothing, outlines are compared.
 """
 
+import ctypes
 from collections.abc import Iterable
-from ctypes import addressof, c_float, c_int, c_void_p
+from ctypes import addressof, c_float, c_int, c_size_t, c_void_p
 from itertools import chain, product
+from typing import Any
 
 from pipeline.parse.pdf.binding import raw
 from pipeline.parse.pdf.geometry import Rectangle
@@ -18,11 +20,13 @@ _ABSENT = 0xE5A7  # for private use: no font has it
 _MEASURED = [*map(ord, "ilmo"), _ABSENT]
 _NARROW = 2  # of them are narrow, the next ones wide
 _DEFAULT = 1000.0  # the width of letters of which a font says nothing
-_SAMPLE = ord("p")
+_SAMPLE = "p"
 _THIN, _BROAD = "ijlt", "mw"
 _LOW, _HIGH = "acemnorsuvwxz", "bdhkl"
 _FLAT, _DEEP = "abcdehiklmnorstuvwx", "gpqy"
 _LETTERS = sorted({*_LOW, *_HIGH, *_DEEP, *_THIN})
+_COMMON = [ord(one) for one in "eat0Eino1rsA2TSR3h5"]
+"""Characters of which nearly every font of letters or digits has one, the most frequent ones first."""
 _SIZE = c_float(1000.0)
 _CLEARLY = 1.1  # times as wide or high
 _DEEPER = 80.0  # thousandths of the size
@@ -32,12 +36,17 @@ _PARTS = 6
 _HANDLES = 2  # of a curve, before its end
 _LIES = 0.2  # of them that must fail
 
+_is_embedded = fast(raw.FPDFFont_GetIsEmbedded, c_int)
+_get_data = fast(raw.FPDFFont_GetFontData, c_int)
+_get_font = fast(raw.FPDFTextObj_GetFont, c_void_p)
+_bytes = c_size_t()
 _get_width = fast(raw.FPDFFont_GetGlyphWidth, c_int)
 _get_path = fast(raw.FPDFFont_GetGlyphPath, c_void_p)
 _count = fast(raw.FPDFGlyphPath_CountGlyphSegments, c_int)
 _get_segment = fast(raw.FPDFGlyphPath_GetGlyphPathSegment, c_void_p)
 _get_type = fast(raw.FPDFPathSegment_GetType, c_int)
 _get_point = fast(raw.FPDFPathSegment_GetPoint, c_int)
+
 _point = (c_float * 2)()
 _X, _Y = argument(addressof(_point)), argument(addressof(_point) + 4)
 
@@ -53,7 +62,7 @@ class Letters:
         widths = tuple(_width(font, one) for one in _MEASURED) if font else ()
         if not font or not _are_odd(widths):
             return False
-        known = *widths, *_start(font, _SAMPLE)
+        known = *widths, *start_of(font, _SAMPLE)
         if known not in self._known:
             self._known[known] = _contradicts({one: box for one in _LETTERS if (box := _box(font, ord(one)))}, font)
         return self._known[known]
@@ -81,12 +90,10 @@ def _contradicts(boxes: dict[str, Rectangle], font: int) -> bool:
 
 def outline_of(font: int, character: str) -> tuple[tuple[tuple[float, float], ...], ...]:
     """The closed lines around a letter, in thousandths of the font's size; curves as a few points."""
-    path = _get_path(argument(font), ord(character), _SIZE)
     contours: list[list[tuple[float, float]]] = []
     handles: list[tuple[float, float]] = []
-    for place in range(_count(argument(path)) if path else 0):
-        segment = _get_segment(argument(path), place)
-        kind, point = _get_type(argument(segment)), _at(segment)
+    for segment in _segments(font, ord(character)):
+        kind, point = _get_type(segment), _at(segment)
         if kind == raw.FPDF_SEGMENT_MOVETO or not contours:
             contours.append([point])
             handles.clear()
@@ -108,10 +115,10 @@ def _on_curve(points: tuple[tuple[float, float], ...], step: float) -> tuple[flo
 
 def start_of(font: int, character: str) -> tuple[float, ...]:
     """A mark of a letter's outline that hardly two have in common: the number of its parts, and where a few begin."""
-    path = _get_path(argument(font), ord(character), _SIZE)
-    count = max(0, _count(argument(path))) if path else -1
-    places = range(0, count, max(1, count // _PARTS))
-    return (count, *chain.from_iterable(_at(_get_segment(argument(path), place)) for place in places))
+    if not _get_path(argument(font), ord(character), _SIZE):
+        return (-1,)
+    segments = _segments(font, ord(character))
+    return (len(segments), *chain.from_iterable(map(_at, segments[:: max(1, len(segments) // _PARTS)])))
 
 
 def _pairs(some: str, others: str, boxes: dict[str, Rectangle]) -> Iterable[tuple[str, str]]:
@@ -126,22 +133,38 @@ def _width(font: int, character: int) -> float:
 
 def _box(font: int, character: int) -> Rectangle | None:
     """The box around the outline of a letter, in thousandths of the font's size; None where it has none."""
-    path = _get_path(argument(font), character, _SIZE)
-    count = _count(argument(path)) if path else 0
-    points = [_at(_get_segment(argument(path), place)) for place in range(count)]
+    points = list(map(_at, _segments(font, character)))
     if not points:
         return None
     xs, ys = zip(*points, strict=True)
     return min(xs), min(ys), max(xs), max(ys)
 
 
-def _start(font: int, character: int) -> tuple[float, ...]:
-    """The number of parts of a letter's outline, and where it starts: hardly two letters have them in common."""
-    path = _get_path(argument(font), character, _SIZE)
-    count = _count(argument(path)) if path else 0
-    return (count, *_at(_get_segment(argument(path), 0))) if count > 0 else (0,)
+def _segments(font: int, character: int) -> list[Any]:
+    """The parts of a letter's outline, as arguments of pdfium's functions."""
+    path = argument(_get_path(argument(font), character, _SIZE) or 0)
+    return [argument(_get_segment(path, place)) for place in range(_count(path) if path else 0)]
 
 
-def _at(segment: int) -> tuple[float, float]:
-    _get_point(argument(segment), _X, _Y)
+def _at(segment: Any) -> tuple[float, float]:
+    _get_point(segment, _X, _Y)
     return _point[0], _point[1]
+
+
+def font_of(text: int) -> int:
+    """The font of a text object; 0 where it has none."""
+    return _get_font(argument(text)) or 0
+
+
+def may_be_blank(font: int) -> bool:
+    """Whether a font's letters may show nothing: it is of Type 3, or none of its common letters has an outline."""
+    if not font or not _is_embedded(argument(font)):
+        return False
+    return is_type_3(font) or not any(_segments(font, one) for one in _COMMON)
+
+
+def is_type_3(font: int) -> bool:
+    """Whether the letters of an embedded font are drawn by content of the PDF: it has no program."""
+    _bytes.value = 0
+    _get_data(argument(font), None, _bytes, argument(ctypes.addressof(_bytes)))
+    return not _bytes.value

@@ -15,7 +15,7 @@ from pipeline.parse.pdf.geometry import Rectangle
 from pipeline.parse.pdf.objects import argument, fast
 from pipeline.parse.pdf.text.page import Page
 from pipeline.parse.pdf.text.said import folded
-from pipeline.parse.sight.look import Appearance
+from pipeline.parse.sight.look import Look
 
 _DRAWN = {raw.FPDF_ANNOT_WIDGET, raw.FPDF_ANNOT_FREETEXT}
 _REMARKS = {raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_HIGHLIGHT, raw.FPDF_ANNOT_UNDERLINE,
@@ -169,7 +169,7 @@ def _place_hides(subtype: int, box: Rectangle, clip: Rectangle) -> str | None:
     elif subtype not in _DRAWN:
         return None
     page = clip[0], clip[1], clip[2] - clip[0], clip[3] - clip[1]
-    return Appearance(box=(left, top - height, width, height), clip=page).hides
+    return Look(box=(left, top - height, width, height), clip=page).hides
 
 
 def _style_hides(annotation: Any, subtype: int) -> str | None:
@@ -178,7 +178,7 @@ def _style_hides(annotation: Any, subtype: int) -> str | None:
         return None
     style = string(lambda buffer, size: raw.FPDFAnnot_GetStringValue(annotation, b"DA", buffer, size))
     size = _SIZE.search(style)
-    return Appearance(
+    return Look(
         colour=_colour_of(style),
         background=None if raw.FPDFAnnot_HasKey(annotation, b"C") else (255, 255, 255),
         size=float(size[1]) or None if size else None,  # 0: as fits

@@ -6,10 +6,9 @@ from lxml import etree
 
 from pipeline.parse.css.cascade import Cascade, Variables
 from pipeline.parse.css.conditions import on_screen, supported
-from pipeline.parse.css.pseudo import Budget, TooMuchError
-from pipeline.parse.css.selectors import compile_list
+from pipeline.parse.css.selectors import Budget, TooMuchError, compile_list
 from pipeline.parse.css.sheet import LONGEST, Sheets
-from pipeline.parse.css.syntax import Measure, colour_and_alpha, read_value, word
+from pipeline.parse.css.syntax import Measure, paint_of, read_value, word
 
 PAGE = etree.HTML(
     "<body class='a b'><h2 id=x>1</h2><p>2</p><p class=c data-k='One Two' lang=de-AT>3<i>4</i><i>5</i></p></body>"
@@ -19,7 +18,8 @@ PAGE = etree.HTML(
 def selected(selector: str) -> list[str]:
     compiled = compile_list(tinycss2.parse_component_value_list(selector))
     budget = Budget()
-    return [one.text or one.tag for one in PAGE.iter() if any(each.matches(one, budget) for each in compiled)]
+    sure = [one for one in compiled if not one.unsure and not one.compounds[0].drawn]
+    return [one.text or one.tag for one in PAGE.iter() if any(each.matches(one, budget) for each in sure)]
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ def selected(selector: str) -> list[str]:
         ("[data-k~=Two] > :nth-last-child(-n+1)", ["5"]),
         ("[lang|=de], [data-k$='TWO' i]", ["3"]),
         ("p:not(.c, h2)", ["2"]),
-        (":is(h2, p):not(:has(i))", ["1", "2"]),
-        ("p:has(+ .c)", ["2"]),
+        (":is(h2, p):not(.c)", ["1", "2"]),
+        ("p:has(+ .c), h2", ["1"]),
         (":root, :only-child", ["html", "body"]),
         ("p:hover, p::first-line", []),
         ("p:empty", []),
@@ -74,10 +74,7 @@ def held(css: str, element: etree._Element) -> dict[str, str]:
     """The keywords that hold for an element."""
     sheets = Sheets()
     sheets.read(css)
-    return {
-        name: word(value)
-        for name, value in Cascade(sheets).declared(element, None, Variables(sheets.initial))[0].items()
-    }
+    return {name: word(value) for name, value in Cascade(sheets).declared(element, None, Variables({})).values.items()}
 
 
 @pytest.mark.parametrize(
@@ -91,9 +88,7 @@ def held(css: str, element: etree._Element) -> dict[str, str]:
         ("@layer one, two; @layer two{p{display:block!important}} @layer one{p{display:none!important}}", "none"),
         ("@layer a{@layer b{p{display:none}} p{display:block}}", "block"),
         ("body{ p{display:none} &.b p{display:block} }", "block"),
-        ("@scope (body){p{display:none}}", "none"),
         ("p{--a:var(--b);--b:var(--a);display:var(--a, none)}", "none"),
-        ("@property --q{initial-value:none} p{display:var(--q)}", "none"),
         ("p{all:initial;display:none} .c{all:unset}", "unset"),
     ],
 )
@@ -121,15 +116,14 @@ def test_lengths(length: str, px: float | None) -> None:
 @pytest.mark.parametrize(
     ("colour", "expected"),
     [
-        ("hsl(240 100% 50%)", (0, 0, 255)), ("hwb(0 0% 100%)", (0, 0, 0)), ("lab(100 0 0)", (255, 255, 255)),
-        ("lch(54.29 106.84 40.85)", (255, 0, 0)), ("oklab(0.628 0.2249 0.1258)", (255, 0, 0)),
-        ("color(srgb-linear 1 0 0)", (255, 0, 0)), ("rebeccapurple", (102, 51, 153)), ("color()", None),
+        ("hsl(240 100% 50%)", (0, 0, 255)), ("hwb(0 0% 100%)", (0, 0, 0)), ("rebeccapurple", (102, 51, 153)),
+        ("color(srgb 1 0 0)", (255, 0, 0)), ("lab(100 0 0)", None), ("color()", None),
         ("lab(1e308 1e308 1e308)", None), ("color-mix(in srgb, red, blue)", None),
     ],
 )  # fmt: skip
 def test_colours_in_srgb(colour: str, expected: tuple[int, int, int] | None) -> None:
-    found = colour_and_alpha(read_value(colour)[0])
-    assert (found and found[0]) == expected
+    found = paint_of(read_value(colour)[0])
+    assert (found and found.colour) == expected
 
 
 def test_work_is_bounded() -> None:
@@ -139,7 +133,7 @@ def test_work_is_bounded() -> None:
     cascade = Cascade(sheets)
     cascade._budget.steps = 50
     for _ in range(3):
-        assert word(cascade.declared(PAGE.find(".//p"), None, Variables({}))[0]["display"]) == "none"
+        assert word(cascade.declared(PAGE.find(".//p"), None, Variables({})).values["display"]) == "none"
     assert cascade.exhausted
     with pytest.raises(TooMuchError):
         Budget(0).spend()
@@ -166,6 +160,6 @@ def test_variables_that_grow_without_end_have_no_value() -> None:
     sheets.read(f"p{{--a0:none;{doubled}display:var(--a59, block)}}")
     cascade = Cascade(sheets)
     before = cascade._budget.steps
-    values, _ = cascade.declared(PAGE.find(".//p"), None, Variables({}))
+    values = cascade.declared(PAGE.find(".//p"), None, Variables({})).values
     assert word(values["display"]) == "block"
     assert 10_000 < before - cascade._budget.steps < 100_000

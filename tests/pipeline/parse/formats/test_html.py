@@ -281,7 +281,7 @@ def test_letters_in_the_opposite_order(parse, markup: str, turned: str) -> None:
         (".a::before{content:'9';display:inline-block}", "Due 9 | 500"),
         (".a::before{content:'9';display:none} .a::after{content:'9';visibility:hidden}", "Due 500"),
         (".a::before{content:'9';color:#fff} b::before{content:'9'}", "Due 500"),
-        (".a::before{content:'\\f0d6'} .a::after{content:none} .a::first-letter{content:'9'}", "Due 500"),
+        (".a::before{content:'\\f0d6'} .a::after{content:none} .a::selection{content:'9'}", "Due 500"),
     ],
 )
 def test_what_style_sheets_draw_beside_an_element(parse, style: str, shown: str) -> None:

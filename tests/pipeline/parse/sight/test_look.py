@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.parse.sight.colours import BLACK, WHITE, Colour, alike, mixed
 from pipeline.parse.sight.hidden import KINDS
-from pipeline.parse.sight.look import Appearance, overlap
+from pipeline.parse.sight.look import Look, overlap
 
 SLIDE = (0.0, 0.0, 720.0, 540.0)
 
@@ -20,66 +20,64 @@ def grey(share: float) -> Colour:
 @pytest.mark.parametrize(
     "seen",
     [
-        Appearance(),
-        Appearance(
-            colour=BLACK, background=WHITE, opacity=1.0, size=6.0, stretch=0.66, line=7.2, box=SLIDE, clip=SLIDE
-        ),
-        Appearance(colour=WHITE),
-        Appearance(colour=WHITE, background=(68, 114, 196)),
-        Appearance(background=WHITE, opacity=0.3),
-        Appearance(colour=(0x99, 0x99, 0x99), background=WHITE),
-        Appearance(colour=(0x76, 0x76, 0x76), background=WHITE),
-        Appearance(colour=(0xE6, 0xE6, 0xE6), background=WHITE),
-        Appearance(colour=(255, 255, 0), background=WHITE),
-        Appearance(colour=(255, 0, 0), background=(0, 130, 0)),
-        Appearance(colour=BLACK, background=WHITE, opacity=0.15),
-        Appearance(size=4.0, stretch=0.5),
-        Appearance(size=-12.0),
-        Appearance(size=12.0, stretch=3.0),
-        Appearance(size=9.0, stretch=-1.0),
-        Appearance(box=(-100.0, 10.0, 120.0, 20.0), clip=SLIDE),
-        Appearance(box=(5000.0, 10.0, 20.0, 20.0)),
-        Appearance(colour="canvastext", background="canvas"),
+        Look(),
+        Look(colour=BLACK, background=WHITE, opacity=1.0, size=6.0, stretch=0.66, line=7.2, box=SLIDE, clip=SLIDE),
+        Look(colour=WHITE),
+        Look(colour=WHITE, background=(68, 114, 196)),
+        Look(background=WHITE, opacity=0.3),
+        Look(colour=(0x99, 0x99, 0x99), background=WHITE),
+        Look(colour=(0x76, 0x76, 0x76), background=WHITE),
+        Look(colour=(0xE6, 0xE6, 0xE6), background=WHITE),
+        Look(colour=(255, 255, 0), background=WHITE),
+        Look(colour=(255, 0, 0), background=(0, 130, 0)),
+        Look(colour=BLACK, background=WHITE, opacity=0.15),
+        Look(size=4.0, stretch=0.5),
+        Look(size=-12.0),
+        Look(size=12.0, stretch=3.0),
+        Look(size=9.0, stretch=-1.0),
+        Look(box=(-100.0, 10.0, 120.0, 20.0), clip=SLIDE),
+        Look(box=(5000.0, 10.0, 20.0, 20.0)),
+        Look(colour="canvastext", background="canvas"),
     ],
 )
-def test_what_is_drawn_legibly_or_not_known_is_seen(seen: Appearance) -> None:
+def test_what_is_drawn_legibly_or_not_known_is_seen(seen: Look) -> None:
     assert seen.hides is None
 
 
 @pytest.mark.parametrize(
     ("unseen", "kind"),
     [
-        (Appearance(shown=False, colour=BLACK, background=WHITE), "marked_hidden"),
-        (Appearance(size=1.0), "tiny"),
-        (Appearance(size=0.0), "tiny"),
-        (Appearance(size=0.5, stretch=40.0), "tiny"),
-        (Appearance(size=11.0, stretch=0.01), "tiny"),
-        (Appearance(stretch=0.05), "tiny"),
-        (Appearance(size=11.0, line=1.0), "tiny"),
-        (Appearance(colour="transparent"), "invisible"),
-        (Appearance(opacity=0.01), "invisible"),
-        (Appearance(opacity=0.0, colour=BLACK, background=WHITE), "invisible"),
-        (Appearance(colour=(0x99, 0x99, 0x99), background=WHITE, opacity=0.1), "invisible"),
-        (Appearance(colour=WHITE, background=WHITE), "same_colour"),
-        (Appearance(colour=WHITE, background=WHITE, opacity=0.5), "same_colour"),
-        (Appearance(colour=grey(0.95), background=WHITE), "same_colour"),
-        (Appearance(colour=(0xFF, 0xFF, 0xF0), background=WHITE), "same_colour"),
-        (Appearance(colour=(10, 10, 10), background=BLACK), "same_colour"),
-        (Appearance(colour="canvas", background="canvas"), "same_colour"),
-        (Appearance(box=(800.0, 10.0, 100.0, 20.0), clip=SLIDE), "off_page"),
-        (Appearance(box=(-100.0, 10.0, 100.2, 20.0), clip=SLIDE), "off_page"),
-        (Appearance(box=(10.0, 10.0, 0.0, 0.0), clip=SLIDE), "clipped"),
-        (Appearance(box=(10.0, 10.0, 50.0, 20.0), clip=(0.0, 0.0, 720.0, 0.1)), "clipped"),
-        (Appearance(covered=True), "covered"),
+        (Look(shown=False, colour=BLACK, background=WHITE), "marked_hidden"),
+        (Look(size=1.0), "tiny"),
+        (Look(size=0.0), "tiny"),
+        (Look(size=0.5, stretch=40.0), "tiny"),
+        (Look(size=11.0, stretch=0.01), "tiny"),
+        (Look(stretch=0.05), "tiny"),
+        (Look(size=11.0, line=1.0), "tiny"),
+        (Look(colour="transparent"), "invisible"),
+        (Look(opacity=0.01), "invisible"),
+        (Look(opacity=0.0, colour=BLACK, background=WHITE), "invisible"),
+        (Look(colour=(0x99, 0x99, 0x99), background=WHITE, opacity=0.1), "invisible"),
+        (Look(colour=WHITE, background=WHITE), "same_colour"),
+        (Look(colour=WHITE, background=WHITE, opacity=0.5), "same_colour"),
+        (Look(colour=grey(0.95), background=WHITE), "same_colour"),
+        (Look(colour=(0xFF, 0xFF, 0xF0), background=WHITE), "same_colour"),
+        (Look(colour=(10, 10, 10), background=BLACK), "same_colour"),
+        (Look(colour="canvas", background="canvas"), "same_colour"),
+        (Look(box=(800.0, 10.0, 100.0, 20.0), clip=SLIDE), "off_page"),
+        (Look(box=(-100.0, 10.0, 100.2, 20.0), clip=SLIDE), "off_page"),
+        (Look(box=(10.0, 10.0, 0.0, 0.0), clip=SLIDE), "clipped"),
+        (Look(box=(10.0, 10.0, 50.0, 20.0), clip=(0.0, 0.0, 720.0, 0.1)), "clipped"),
+        (Look(covered=True), "covered"),
     ],
 )
-def test_what_cannot_be_read_is_of_a_kind(unseen: Appearance, kind: str) -> None:
+def test_what_cannot_be_read_is_of_a_kind(unseen: Look, kind: str) -> None:
     assert unseen.hides == kind
     assert kind in KINDS
 
 
 def test_darker_letters_are_never_lost_where_paler_ones_are_read() -> None:
-    lost = [Appearance(colour=(level,) * 3, background=WHITE).hides for level in range(256)]
+    lost = [Look(colour=(level,) * 3, background=WHITE).hides for level in range(256)]
     assert lost == sorted(lost, key=lambda one: one is not None)
     assert lost.count("same_colour") == 255 - 0xEB + 1
 
@@ -101,7 +99,7 @@ def test_an_opacity_lets_the_background_through() -> None:
 def test_opacity_hides_no_later_than_the_faintest_whatever_the_colours() -> None:
     colours: list[Colour | None] = [None, BLACK, WHITE, (255, 0, 0), (0, 0, 255)]
     for colour, background in itertools.product(colours, colours):
-        assert Appearance(colour=colour, background=background, opacity=0.05).hides
+        assert Look(colour=colour, background=background, opacity=0.05).hides
 
 
 def test_boxes_that_share_an_edge_do_not_overlap() -> None:
