@@ -18,6 +18,7 @@ class Flow:
     """
 
     kind: str = "body"
+    word: str = ""  # the control word that opened it
     written: list[Callable[[TextWriter], None]] = field(default_factory=list)
     line: list[str] = field(default_factory=list)
     row: list[str] = field(default_factory=list)
