@@ -19,14 +19,14 @@ from pipeline.parse.markup.reading import LXML, decimal
 from pipeline.parse.office.cells import column_letters, iso_duration, iso_moment, number_text, reads_as, reads_as_moment
 from pipeline.parse.office.odf.cells import defined_names, read_grid, stored_value
 from pipeline.parse.office.odf.document import OpenDocument, attribute, full, name_of, repeats
-from pipeline.parse.office.odf.styles import Look, Styles, length
+from pipeline.parse.office.odf.styles import Styles, TextProperties, length
 from pipeline.parse.office.odf.text import Flow
 from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.sight.colours import WHITE
 from pipeline.parse.sight.look import EDGE
 from pipeline.parse.writer import CELL
 
-PARSER = f"ods/4 {LXML}"
+PARSER = f"ods/5 {LXML}"
 _HIDDEN = {"collapse", "filter"}
 _HOLDERS = {"table:table-header-rows", "table:table-rows", "table:table-row-group", "table:table-header-columns",
             "table:table-columns", "table:table-column-group"}  # fmt: skip
@@ -80,7 +80,7 @@ class _Sheet:
         self._results = results
         self._name = name
         self._shows_zeros = shows_zeros
-        self._looks: dict[tuple[str, str, bool], tuple[Look, str | None]] = {}
+        self._looks: dict[tuple[str, str, bool], tuple[TextProperties, str | None]] = {}
         self._row = self._column = 0  # how many have been read
         self._characters = 0  # of all cells, with what stands between them
         self._rows: list[tuple[int, int, dict[int, str]]] = []  # the first of equal rows, how many, text by column
@@ -183,7 +183,7 @@ class _Sheet:
             kind = "marked_hidden"
         return "" if kind and text and not is_text and flow.writer.hide(kind, text) else text
 
-    def _look(self, style: str, row_style: str, is_text: bool) -> tuple[Look, str | None]:
+    def _look(self, style: str, row_style: str, is_text: bool) -> tuple[TextProperties, str | None]:
         """The look of cells of a style in rows of a style, and how it hides them; remembered, for there are few."""
         key = style, row_style, is_text
         if key not in self._looks:
