@@ -5,12 +5,14 @@ the group's own, from which its xfrm leads to those around it. A picture hides w
 """
 
 import math
+import re
 import struct
 import zlib
 from dataclasses import dataclass
 
 from lxml import etree
 
+from pipeline.parse.markup.reading import local_name
 from pipeline.parse.office.package import Package
 from pipeline.parse.sight.look import Appearance, Box
 
@@ -87,6 +89,56 @@ def is_turned(shape: etree._Element) -> bool:
     """Whether a shape is drawn at an angle."""
     transform = _transform(shape)
     return transform is not None and transform.get("rot", "0") != "0"
+
+
+_PLACE = {"xfrm", "prstGeom", "custGeom", "noFill", "solidFill", "gradFill", "blipFill", "pattFill", "grpFill", "ln",
+          "effectLst", "effectDag", "extLst"}  # fmt: skip
+_BESIDE_TEXT = {"outerShdw", "innerShdw", "prstShdw", "reflection", "glow", "noFill"}
+_AUTOFIT = {"noAutofit", "spAutoFit", "normAutofit", "prstTxWarp", "extLst"}
+_BODY = re.compile(
+    r"(wrap|anchor|anchorCtr|rtlCol|fromWordArt|forceAA|compatLnSpc|upright|numCol|spcCol|spcFirstLastPara|vert|rot)=.*|"
+    r"(vert|horz)Overflow=overflow|horzOverflow=clip|[lrtb]Ins=(-?\d{1,6})"
+)
+_SCALES = (0.5, 2.0)  # the least and most that a group may change the size of what is in it without a doubt
+
+
+def doubt_of_shape(shape: etree._Element) -> str:
+    """What of a shape's properties may hide its text in a way that is not computed; "" for nothing."""
+    for properties in shape.iterchildren("{*}spPr", "{*}grpSpPr"):
+        for one in properties:
+            name = local_name(str(one.tag))
+            odd = [local_name(str(part.tag)) for part in one] if name in {"effectLst", "effectDag"} else [name]
+            if bad := [part for part in odd if part not in (_PLACE if odd == [name] else _BESIDE_TEXT)]:
+                return bad[0]
+    return ""
+
+
+def doubt_of_body(body: etree._Element) -> str:
+    """What of the properties of a text body (a:bodyPr) may hide its text in a way that is not computed."""
+    for key, value in body.attrib.items():
+        if not _BODY.fullmatch(f"{key}={value}"):
+            return str(key)
+    for one in body:
+        name = local_name(str(one.tag))
+        if name not in _AUTOFIT or one.get("prst", "textNoShape") != "textNoShape":
+            return name
+    return ""
+
+
+def doubt_of_group(shape: etree._Element) -> str:
+    """Whether a group makes what is in it much smaller or larger, or a shape lies outside of the group it is in."""
+    transform, parent = _transform(shape), shape.getparent()
+    outer, inner = _box(transform, "off", "ext"), _box(transform, "chOff", "chExt")
+    if outer and inner:
+        for whole, part in zip(outer[2:], inner[2:], strict=True):
+            if part and not _SCALES[0] <= whole / part <= _SCALES[1]:
+                return "the scale of a group"
+    around = None if parent is None else _box(_transform(parent), "chOff", "chExt")
+    if outer and around:
+        room = max(around[2:])
+        if any(not around[side] - room / 4 <= outer[side] <= around[side] + around[side + 2] for side in (0, 1)):
+            return "a place outside of its group"
+    return ""
 
 
 def _transform(shape: etree._Element) -> etree._Element | None:

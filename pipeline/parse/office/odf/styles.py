@@ -306,8 +306,10 @@ class Looks:
             for wanted in ("background-color", "line-height", "margin-left", "text-indent")
         )
         if family == "table-cell" and fill is None:
-            kind, colour = (self._styles.value(family, name, _OF_CELL, f"draw:{one}") for one in ("fill", "fill-color"))
-            fill = colour if kind == "solid" else "" if kind in {None, "none"} else "unknown"
+            filled, colour = (
+                self._styles.value(family, name, _OF_CELL, f"draw:{one}") for one in ("fill", "fill-color")
+            )
+            fill = colour if filled == "solid" else "" if filled in {None, "none"} else "unknown"
         look = replace(look, ground=_over(fill, look.ground))
         if family != "paragraph":
             return look

@@ -15,7 +15,7 @@ _GRAPHIC = "style:graphic-properties"
 _LAYOUT = "style:page-layout-properties"
 _MOST = 500  # shapes of a page that are compared with each other
 _PAINTED = {"draw:image", "draw:object", "draw:object-ole", "draw:plugin", "table:table"}
-_OVER = 6.0  # points by which shapes may lie over one another, less than a line
+_OVER = 9.0  # points by which shapes may lie over one another, less than a line
 _EDGE, _NEAR = 72.0, 15.0  # points by which a place may lie before the edge of a page, and before its far one
 _SHAPE = re.compile(
     r"(id|name|style-name|text-style-name|layer|[xy]|[xy][12]|width|height|z-index|anchor-(type|page-number)|class|"
