@@ -99,7 +99,7 @@ class _Workbook:
         write_sheet(writer, package, part, self._strings, name)
         for drawing in package.related(part, "drawing"):
             tree = package.xml(drawing)
-            scene = sheet_scene(package, drawing, tree, self._strings.styles.theme)
+            scene = sheet_scene(tree, self._strings.styles.theme)
             write_shapes(writer, package, drawing, tree, scene)
             check_drawn(self.results, package, drawing, tree, name)
         threads = [package.xml(one) for one in package.related(part, "threadedComment")]

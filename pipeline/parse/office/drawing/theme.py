@@ -199,11 +199,6 @@ def over(fill: Fill | None, behind: Colour) -> Colour:
     return (colours.pop() if len(colours) == 1 else None) or UNKNOWN
 
 
-def is_opaque(fill: Fill | None) -> bool:
-    """Whether a fill hides what it lies over."""
-    return bool(fill) and all(one.opacity >= 1 for one in fill or ())
-
-
 def _read(fill: etree._Element, theme: Theme, around: Paint | None) -> Fill:
     name = local_name(fill.tag)
     if name == "noFill":

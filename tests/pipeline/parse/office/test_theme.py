@@ -3,7 +3,7 @@
 import pytest
 from lxml import etree
 
-from pipeline.parse.office.drawing.theme import Theme, is_opaque, over, own_fill
+from pipeline.parse.office.drawing.theme import Theme, over, own_fill
 from pipeline.parse.sight.colours import BLACK, RGB, WHITE, Paint
 
 A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
@@ -75,5 +75,3 @@ def test_fills_lie_over_what_is_behind_them() -> None:
     assert over(fill(stops.format("000000")), WHITE) == BLACK
     assert over(fill(stops.format("FFFFFF")), WHITE) == "unknown"
     assert over(fill("<a:blipFill/>"), WHITE) == "unknown"
-    assert [is_opaque(one) for one in (fill(""), fill("<a:noFill/>"), half, fill("<a:blipFill/>"))] == [False] * 4
-    assert is_opaque(fill(stops.format("FFFFFF")))
