@@ -16,7 +16,7 @@ from lxml import etree
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.drawing.theme import rgb
 from pipeline.parse.office.odf.document import attribute, full, name_of, named
-from pipeline.parse.sight.colours import Colour
+from pipeline.parse.sight.colours import Colour, alike
 from pipeline.parse.sight.look import Appearance, squeezed
 from pipeline.parse.sight.raised import lowered, raised, struck
 from pipeline.parse.sight.symbols import has_signs, shown_in
@@ -101,6 +101,19 @@ class Styles:
                     return doubt
                 if kind == "style:map" and family != "table-cell":
                     return "a condition"
+        return ""
+
+    def colours_text(self, name: str, ground: Colour | None) -> str:
+        """What says that a number format, or one that it gives way to, colours text so that it may not be seen."""
+        style = self._data.get(name)
+        others = (
+            () if style is None else [attribute(one, "style:apply-style-name") for one in named(style, "style:map")]
+        )
+        for one in (style, *(self._data.get(other) for other in others)):
+            for said in () if one is None else named(one, "style:text-properties"):
+                colour = rgb(attribute(said, "fo:color")[1:])
+                if doubt_of(said) or alike(colour, ground) or (colour is not None and ground is None):
+                    return "a number format"
         return ""
 
     def is_conditional(self, family: str, name: str) -> bool:

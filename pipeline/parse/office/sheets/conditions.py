@@ -1,7 +1,7 @@
 """Areas of a sheet, such as "A1:B5 C3", and the conditional formats that hold in them (ISO/IEC 29500-1, 18.3.1.10).
 
-Known are rules that always hold, those that compare a cell with numbers or texts, and those on blanks and errors. Of
-any other it is not known whether it holds, and then not how its cells look.
+Known are rules that always hold, those that compare a cell with numbers or texts, and those on blanks and errors. Any
+other may hold or not: a cell that would be hidden if it did is doubtful.
 """
 
 import operator
@@ -13,9 +13,9 @@ from lxml import etree
 
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.cells import column_number
-from pipeline.parse.office.drawing.theme import UNKNOWN
-from pipeline.parse.office.sheets.cell_styles import PLAIN, CellStyle, S
+from pipeline.parse.office.sheets.cell_styles import CellStyle, CellStyles, S
 from pipeline.parse.office.sheets.number_formats import number_format
+from pipeline.parse.sight.colours import WHITE
 
 _DIGITS = re.compile(r"\d+")
 _TALL = 1000  # rows, from which on an area is looked at for each cell
@@ -100,7 +100,7 @@ class Rule(NamedTuple):
         keys = [_constant(formula) for formula in self.formulas]
         if self.kind == "expression":
             return None if not keys or keys[0] is None else keys[0] != (0, 0.0)
-        if self.kind in {"dataBar", "iconSet", "colorScale"}:
+        if self.kind == "iconSet":
             return number is not None
         if self.kind != "cellIs":
             return None
@@ -120,41 +120,38 @@ class Conditions:
         self._areas = Areas[Rule]()
         self.unsure = False  # whether the last style may be struck out, or show other numbers
 
-    def read(self, element: etree._Element, changes: list[CellStyle]) -> None:
-        """Take up an element conditionalFormatting, whose rules refer to changes by number."""
-        if element.tag.startswith(X14):
-            references = " ".join(one.text or "" for one in element.iterchildren("{*}sqref"))
-            self._areas.add(references, Rule(0, "", "", (), CellStyle(fill=UNKNOWN)))
-            return
-        for rule in element.iterchildren(S + "cfRule"):
-            place = whole_number(rule.get("dxfId"), len(changes))
-            change = changes[place] if place < len(changes) else PLAIN
-            graphic = next((one for one in rule if one.get("showValue") in {"0", "false"}), None)
-            if rule.get("type") in {"dataBar", "colorScale"}:
-                change = CellStyle(fill=UNKNOWN)
-            self._areas.add(
-                element.get("sqref", ""),
-                Rule(
-                    whole_number(rule.get("priority"), 0), rule.get("type", ""), rule.get("operator", ""),
-                    tuple(one.text or "" for one in rule.iterchildren(S + "formula")),
-                    change if graphic is None else _NOTHING,
-                ),
-            )  # fmt: skip
+    def read(self, element: etree._Element, styles: CellStyles) -> None:
+        """Take up an element conditionalFormatting, whose rules refer to changes of the styles by number."""
+        references = element.get("sqref") or " ".join(one.text or "" for one in element.iterchildren("{*}sqref"))
+        for rule in element.iterchildren("{*}cfRule"):
+            place = whole_number(rule.get("dxfId"), len(styles.changes))
+            changes = [styles.changes[place]] if place < len(styles.changes) else []
+            if any(one.get("showValue") in {"0", "false"} for one in rule):
+                changes, kind = [_NOTHING], "iconSet"
+            else:
+                kind = rule.get("type", "") if changes else ""
+                changes = changes or styles.colours(rule)
+            formulas = tuple(one.text or "" for one in rule.iterchildren(S + "formula"))
+            for change in changes:
+                priority = whole_number(rule.get("priority"), 0)
+                self._areas.add(references, Rule(priority, kind, rule.get("operator", ""), formulas, change))
 
     def applied(self, style: CellStyle, place: tuple[int, int], text: str, number: float | None) -> CellStyle:
         """The style of a cell at a row and column with the rules that hold for its text or number."""
         found, self.unsure = self._areas.at(*place), False
         if found is None:
             self.unsure = True
-            return style._replace(fill=UNKNOWN)
+            return style._replace(doubt="conditions")
         for _, rule in sorted(found, key=lambda one: -one[1].priority):
             holds = rule.holds(text, number)
             if holds:
                 style = style.under(rule.change)
             elif holds is None and (rule.change.font.struck or rule.change.format):
                 self.unsure = True
-            elif holds is None and (rule.change.fill or rule.change.font.colour):
-                style = style._replace(fill=UNKNOWN, font=style.font._replace(colour=None))
+            elif holds is None:
+                changed = style.under(rule.change)
+                kind, doubt = changed.sight(number, changed.font, WHITE)
+                style = style._replace(doubt=style.doubt or "a condition") if kind or doubt else style
         return style
 
 

@@ -25,7 +25,7 @@ from pipeline.parse.office.sheets.conditions import Areas, Rule, read_areas
         ("cellIs", "none such", ("40",), None),
         ("notContainsBlanks", "", ("LEN(TRIM(A1))>0",), True),
         ("containsErrors", "", ("ISERROR(A1)",), False),
-        ("colorScale", "", (), True),
+        ("colorScale", "", (), None),
         ("top10", "", (), None),
     ],
 )
