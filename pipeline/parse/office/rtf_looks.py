@@ -8,6 +8,7 @@ A text is seen if all words that reach it are computed here, or can neither move
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from pipeline.parse.sight.colours import WHITE, Colour
@@ -103,6 +104,7 @@ _DRAWN = re.compile(
 """Properties of shapes that neither move, turn nor cover the text in them, or whose effect is computed."""
 
 
+@lru_cache(4096)
 def is_doubtful(word: str, value: int | None) -> bool:
     """Whether a word may keep somebody from seeing a text, in a way that is not computed."""
     if word in WITHIN:
@@ -139,7 +141,8 @@ class Letters:
         if word not in _OF_LETTERS:
             return Letters() if word == "plain" else self
         name, read = _OF_LETTERS[word]
-        return replace(self, **{name: read(value)})
+        said = read(value)
+        return self if getattr(self, name) == said else replace(self, **{name: said})
 
 
 _OF_LETTERS: dict[str, tuple[str, Callable[[int | None], Any]]] = {
@@ -178,11 +181,17 @@ class Ground:
     def changed(self, word: str, value: int | None) -> "Ground":
         """These surroundings after a control word, which changes nothing if it is not about paragraphs or shapes."""
         if word == "pard":
-            return replace(self, paragraph=0, line=0, left=0, first=0, nested=False, dropped=False)
+            return Ground(in_shape=self.in_shape, fill=self.fill, doubt=self.doubt) if self.is_shaped else self
         if word in _OF_GROUND:
             name, read = _OF_GROUND[word]
-            return replace(self, **{name: read(value or 0)})
-        return replace(self, doubt=f"\\{word}") if is_doubtful(word, value) else self
+            said = read(value or 0)
+            return self if getattr(self, name) == said else replace(self, **{name: said})
+        return self if self.doubt or not is_doubtful(word, value) else replace(self, doubt=f"\\{word}")
+
+    @property
+    def is_shaped(self) -> bool:
+        """Whether a word about its paragraph holds."""
+        return bool(self.paragraph or self.line or self.left or self.first or self.nested or self.dropped)
 
     def drawn(self, name: str, value: str) -> "Ground":
         """These surroundings after a property of the shape around them."""
@@ -202,6 +211,9 @@ _OF_GROUND: dict[str, tuple[str, Callable[[int], Any]]] = {
     "li": ("left", lambda value: value),
     "fi": ("first", lambda value: value),
 }
+
+
+_OF_PAPER = {"viewbksp", "background", "titlepg", "facingp", "cellx"}  # and words that begin with "cl" or "tr"
 
 
 @dataclass
@@ -235,6 +247,8 @@ class Paper:
     def take(self, word: str, value: int | None) -> None:
         """Take up a control word of the page, rows and cells."""
         number = value or 0
+        if word not in _OF_PAPER and not word.startswith(("cl", "tr")):
+            return
         if word in {"viewbksp", "background"}:
             self.coloured = True
         elif word == "titlepg":

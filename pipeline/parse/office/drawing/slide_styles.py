@@ -142,6 +142,8 @@ class SlideStyles:
     def __init__(self, trees: list[etree._Element], theme: Theme, presentation: etree._Element, view: View) -> None:
         self.theme = theme
         self._trees = trees[1:]
+        self._origins: dict[etree._Element, list[etree._Element]] = {}
+        self._letters: dict[tuple[etree._Element, int], Letters] = {}
         self._view = view
         self._usual = presentation.find(P + "defaultTextStyle")
         self._texts = next((tree.find(P + "txStyles") for tree in reversed(trees)), None)
@@ -179,11 +181,14 @@ class SlideStyles:
             doubt = doubt or _odd(of_paragraph, _OF_PARAGRAPH) or ""
         properties = (run.find(A + "rPr"), paragraph.find(f"{A}pPr/{A}defRPr"))
         own, usual = (_read_letters(one, self.theme) for one in properties)
-        said = list(self._said(shape, _level_of(paragraph)))
-        look = self._seen(paragraph, _inherited([own, *said]), own, behind, doubt)
+        key = shape, _level_of(paragraph)
+        if key not in self._letters:
+            self._letters[key] = _inherited(self._said(*key))
+        said = self._letters[key]
+        look = self._seen(paragraph, _inherited([own, said]), own, behind, doubt)
         if usual == Letters() or look.hides:
             return look
-        other = self._seen(paragraph, _inherited([own, usual, *said]), _inherited([own, usual]), behind, doubt)
+        other = self._seen(paragraph, _inherited([own, usual, said]), _inherited([own, usual]), behind, doubt)
         return other if other.hides or other.doubts else look
 
     def _seen(
@@ -217,6 +222,11 @@ class SlideStyles:
 
     def origins(self, shape: etree._Element) -> list[etree._Element]:
         """The placeholders of the layout and of the master that a shape is made from."""
+        if shape not in self._origins:
+            self._origins[shape] = self._found_origins(shape)
+        return self._origins[shape]
+
+    def _found_origins(self, shape: etree._Element) -> list[etree._Element]:
         place, found = _placeholder(shape), list[etree._Element]()
         if place is None:
             return found

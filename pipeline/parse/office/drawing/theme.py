@@ -59,7 +59,7 @@ class Theme:
             found = colour_of(value.lower())
             start = Paint(found if isinstance(found, tuple) else None)
         else:
-            start = Paint(rgb(value) if name == "srgbClr" else _from_parts(name, element))
+            start = Paint(rgb(value) if name == "srgbClr" else None)
         for change in element:
             start = _changed(start, local_name(change.tag), _amount(change))
         return start
@@ -126,19 +126,6 @@ def _changed(paint: Paint, name: str, share: float | None) -> Paint:
 def _blended(colour: RGB, share: float, with_light: float) -> RGB:
     """A share of a colour and the rest of white or black, mixed as light is."""
     return rgb_of(encoded(linear(part / 255) * share + with_light * (1 - share)) for part in colour)
-
-
-def _from_parts(name: str, element: etree._Element) -> RGB | None:
-    """A colour from its components as light (scrgbClr) or from hue, saturation and lightness (hslClr)."""
-    keys = {"scrgbClr": ("r", "g", "b"), "hslClr": ("sat", "lum")}.get(name)
-    shares = [_share(attribute(element, key)) for key in keys or ()]
-    parts = [min(max(share, 0.0), 1.0) for share in shares if share is not None]
-    if keys is None or len(parts) < len(keys):
-        return None
-    if name == "scrgbClr":
-        return rgb_of(map(encoded, parts))
-    hue = _share(attribute(element, "hue"))
-    return None if hue is None else rgb_of(colorsys.hls_to_rgb(hue * _WHOLE / 21_600_000, parts[1], parts[0]))
 
 
 def _share(value: str) -> float | None:

@@ -9,7 +9,7 @@ matter (_PLAIN, and _WITHIN by their length) makes the text doubtful.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from lxml import etree
 
@@ -35,6 +35,7 @@ class Styles:
         self._styles: dict[tuple[str, str], etree._Element] = {}
         self._values: dict[tuple[str, str, str, str], str | None] = {}
         self._data: dict[str, etree._Element] = {}
+        self._doubts: dict[etree._Element, str] = {}
         self._defaults: dict[str, etree._Element] = {}
         self._lists: dict[str, dict[int, etree._Element]] = {}
         self.outline: dict[int, etree._Element] = {}
@@ -95,12 +96,12 @@ class Styles:
     def doubt(self, family: str, name: str) -> str:
         """What a style, or one that it is based on, says that may hide a text in a way that is not computed."""
         for style in self._chain(family, name):
-            for holder in style:
-                kind = name_of(holder.tag)
-                if kind.endswith("-properties") and (doubt := doubt_of(holder)):
-                    return doubt
-                if kind == "style:map" and family != "table-cell":
-                    return "a condition"
+            if style not in self._doubts:
+                maps = family != "table-cell" and style.find(full("style:map")) is not None
+                holders = (one for one in style if name_of(one.tag).endswith("-properties"))
+                self._doubts[style] = "a condition" if maps else next(filter(None, map(doubt_of, holders)), "")
+            if self._doubts[style]:
+                return self._doubts[style]
         return ""
 
     def colours_text(self, name: str, ground: Colour | None) -> str:
@@ -184,6 +185,7 @@ _USUAL = 12.0  # points
 _REMEMBERED = 10_000
 
 
+@lru_cache(4096)
 def length(text: str | None, whole: float | None = None) -> float | None:
     """A length in points, a share of `whole` where it is in percent; None where that is not known."""
     match = _LENGTH.fullmatch((text or "").strip())
@@ -227,15 +229,18 @@ _WITHIN = {
 """Properties that are plain while their length in points is between two others."""
 
 
+@lru_cache(4096)
+def _is_plain(name: str, value: str) -> bool:
+    if name not in _WITHIN or value.endswith("%"):
+        return name in _WITHIN or _PLAIN.fullmatch(f"{name}={value}") is not None
+    found, (least, most) = length(value), _WITHIN[name]
+    return found is not None and least <= found <= most
+
+
 def doubt_of(holder: etree._Element) -> str:
     """The first attribute or child of properties that may hide a text in a way that is not computed; "" for none."""
     for key, value in holder.attrib.items():
-        name = str(key).rpartition("}")[2]
-        if name in _WITHIN:
-            found, (least, most) = length(str(value)), _WITHIN[name]
-            if not str(value).endswith("%") and (found is None or not least <= found <= most):
-                return name
-        elif not _PLAIN.fullmatch(f"{name}={value}"):
+        if not _is_plain(name := str(key).rpartition("}")[2], str(value)):
             return name
     parts = {str(child.tag).rpartition("}")[2]: child for child in holder}
     odd = [name for name, part in parts.items() if name not in _PARTS or (name == "background-image" and part.attrib)]

@@ -319,7 +319,7 @@ class _Rows:
         if not sheet.is_plain:
             if sheet.covers(row, column):
                 return style.show(number, stored, epoch).text or stored, "covered"
-            style = sheet.conditions.applied(style, (row, column), stored, number)
+            style = sheet.conditions.applied(style, (row, column), number)
             if sheet.conditions.unsure:
                 self._strings.results.unsure(self._name, row, column)
             if sheet.tables.at(row, column) != []:

@@ -253,7 +253,7 @@ _SLIDES = {
 
 @pytest.mark.parametrize("shapes", [pytest.param(shapes, id=name) for name, shapes in _SLIDES.items()])
 def test_odp(parse, shapes: str) -> None:
-    bare, other = ('<style:graphic-properties draw:fill="%s"/>' % fill for fill in ("none", "gradient"))
+    bare, other = (f'<style:graphic-properties draw:fill="{fill}"/>' for fill in ("none", "gradient"))
     styles = [odf._style(bare, "graphic", "F"), odf._style(_GRAPHIC.format(""), "graphic", "G"),
               odf._style(other, "graphic", "H"),
               odf._text('fo:color="#ffeeee"' if "H" in shapes else 'fo:color="#000000"')]  # fmt: skip
