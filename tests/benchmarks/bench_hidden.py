@@ -1,4 +1,5 @@
-"""What of hidden text reaches the model, and what of shown text is lost: a Markdown table over all techniques.
+"""What of hidden text reaches the model unseen by a person, and what of shown text is lost: a Markdown table over all
+techniques.
 
 python -m tests.benchmarks.bench_hidden     the table, then each technique that fails, by name
 The techniques: tests/hidden/.
@@ -27,30 +28,31 @@ def main() -> None:
     print("\n".join(["", *failed]) if failed else "")
 
 
-def text_of(pool: ParserPool, technique: Technique) -> str:
-    """What the model would read; nothing of a document that fails."""
+def text_of(pool: ParserPool, technique: Technique) -> tuple[str, bool]:
+    """What the model would read, nothing of a document that fails; and whether a person looks at it."""
     with tempfile.TemporaryFile() as file:
         file.write(technique.data)
         file.flush()
         try:
-            return pool.parse(file.fileno(), technique.file_name).text
+            parsed = pool.parse(file.fileno(), technique.file_name)
+            return parsed.text, bool(parsed.unsure)
         except DocumentError:
-            return ""
+            return "", True
 
 
-def row(family: str, parsed: list[tuple[Technique, str]]) -> str:
+def row(family: str, parsed: list[tuple[Technique, tuple[str, bool]]]) -> str:
     """A line of the table."""
     hiding = [one for one, _ in parsed if one.hidden]
     hidden, shown = sum(len(one.hidden) for one in hiding), sum(len(one.shown) for one, _ in parsed)
-    reached = sum(len(one.reached(text)) for one, text in parsed)
-    lost = sum(len(one.lost(text)) for one, text in parsed)
+    reached = sum(len(one.reached(text)) for one, (text, told) in parsed if not told)
+    lost = sum(len(one.lost(text)) for one, (text, _) in parsed)
     return f"| {family} | {len(hiding)} | {len(parsed) - len(hiding)} | {reached} of {hidden} | {lost} of {shown} |"
 
 
-def failures(family: str, techniques: list[Technique], texts: list[str]) -> Iterator[str]:
+def failures(family: str, techniques: list[Technique], texts: list[tuple[str, bool]]) -> Iterator[str]:
     """Each technique that fails, with the words that tell."""
-    for one, text in zip(techniques, texts, strict=True):
-        if reached := one.reached(text):
+    for one, (text, told) in zip(techniques, texts, strict=True):
+        if (reached := one.reached(text)) and not told:
             yield f"{family}, {one.name}: reached {reached}"
         if lost := one.lost(text):
             yield f"{family}, {one.name}: lost {lost}"

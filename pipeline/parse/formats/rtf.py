@@ -12,16 +12,14 @@ from pipeline.parse.contract import Source, finish
 from pipeline.parse.encoding import codepages
 from pipeline.parse.office.rtf_formulas import add_text, begun, whole
 from pipeline.parse.office.rtf_looks import ASIDE, CHARACTERS, KNOWN, SILENT, SPOKEN, SYMBOLS, WITHIN, Paper
-from pipeline.parse.office.rtf_state import Flow, Group
+from pipeline.parse.office.rtf_state import Flow, Fonts, Group, paired
 from pipeline.parse.office.word.fields import Field, doubts, drawn
-from pipeline.parse.sight.symbols import has_signs, shown_in
 from pipeline.parse.writer import TextWriter
 
 PARSER = "rtf/6"
 _TOKEN = re.compile(
     rb"\\([A-Za-z]{1,32})(-?\d{1,10})? ?|\\'([0-9A-Fa-f]{2})|\\(.)|([{}])|[\r\n\x00]+|([^\\{}\r\n\x00]+|.)", re.DOTALL
 )
-_OF_SIGNS = 2  # the character set of symbol fonts
 _UNSAID = 25  # the value of a form field that says none
 _BOX = "box"  # what a group is a part of, beside fields
 _BODY_BEGINS = {"pard", "plain", "sectd", "par"}
@@ -78,16 +76,13 @@ class _Reader:
         self._flows: list[Flow] = []
         self._group = Group()
         self._stack: list[Group] = []
-        self._fonts: dict[int, str] = {}
-        self._names: dict[int, str] = {}  # of fonts
-        self._of_signs: dict[int, bool] = {}  # fonts that have no letters, and whether their character set says so
+        self._fonts = Fonts()
         self._field_of: dict[int, Field] = {}  # by the depth of its group
         self._page = "cp1252"
         self._default_font = -1
         self._in_fonts = 0  # the depth of the font table, 0 outside
         self._in_colours = 0  # the depth of the table of colours, 0 outside
         self._paper = Paper()
-        self._font = -1  # the one that the font table describes
         self._bytes = bytearray()
         self._property = self._value = ""  # of a shape, the last
         self._in_front: list[bool] = []  # of each drawing, whether it may lie over text
@@ -221,7 +216,7 @@ class _Reader:
             self.pictures += word == "pict"
             self.objects += word == "objdata"
         elif self._in_fonts:
-            self._describe_font(word, value)
+            self._fonts.describe(word, value)
         elif self._in_colours:
             self._paper.describe(word, value)
         else:
@@ -237,17 +232,6 @@ class _Reader:
         self._group.part, self._group.ground = _BOX, replace(self._group.ground, in_shape=True)
         self._put("\n")
 
-    def _describe_font(self, word: str, value: int | None) -> None:
-        if word == "f":
-            self._font = value or 0
-            self._names[self._font] = ""
-        elif word in {"fcharset", "cpg"}:
-            if word == "fcharset" and value == _OF_SIGNS:
-                self._of_signs[self._font] = True
-            encoding = codepages.of_charset(value or 0) if word == "fcharset" else codepages.of_page(value or 0)
-            if encoding and not (word == "fcharset" and (value or 0) in {0, 1}):
-                self._fonts[self._font] = encoding
-
     def _format(self, word: str, value: int | None) -> None:
         group = self._group
         if word == "ansicpg":
@@ -258,7 +242,7 @@ class _Reader:
             self._default_font = value or 0
         elif word in {"f", "af"} or word == "plain":
             font = self._default_font if word == "plain" else value
-            group.encoding = self._fonts.get(-1 if font is None else font, self._page)
+            group.encoding = self._fonts.encodings.get(-1 if font is None else font, self._page)
             group.font = group.font if word == "af" else -1 if font is None else font
             group.hidden = group.hidden and word != "plain"
             group.deleted = group.deleted and word != "plain"
@@ -281,7 +265,7 @@ class _Reader:
             if len(text) == 1 and "\ud800" <= text <= "\udbff":
                 self._high = text
             else:
-                self._put(text if len(text) == 1 else _paired(text))
+                self._put(text if len(text) == 1 else paired(text))
             self._skip = group.substitute
         elif (word, value) in _BESIDE_TEXT and self._in_front:
             self._in_front[-1] = False
@@ -334,9 +318,7 @@ class _Reader:
     def _flush(self) -> None:
         """Decode the bytes that have come in one code page."""
         if self._bytes and self._in_fonts and self.depth - self._in_fonts < 2:
-            name = self._names[self._font] = self._names.get(self._font, "") + self._bytes.decode("latin-1")
-            if has_signs(name.strip(" ;")):
-                self._of_signs.setdefault(self._font, False)
+            self._fonts.add_name(self._bytes.decode("latin-1"))
         if self._bytes and (of_field := self._group.of_field):
             if self._group.part == "fldinst":
                 of_field.code += self._bytes.decode(self._group.encoding, "replace")
@@ -366,9 +348,7 @@ class _Reader:
         if group.of_field:
             group.of_field.add_result(text)
         font = self._default_font if group.font < 0 else group.font
-        if font in self._of_signs or not text.isascii():
-            text = shown_in(self._names.get(font, ""), text, of_signs=self._of_signs.get(font, False))
-        text = group.letters.marked(text)
+        text = group.letters.marked(self._fonts.shown(font, text))
         cell = len(flow.row) if group.in_table else None
         self._head = self._head and text.isspace()
         look = self._paper.look(group.letters, group.ground, cell)
@@ -417,8 +397,3 @@ class _Reader:
             self._flow.written.append(lambda writer: writer.heading(text, level))
         else:
             self._flow.written.append(lambda writer: writer.line(text))
-
-
-def _paired(halves: str) -> str:
-    """The character of two surrogates; U+FFFD for what are none."""
-    return halves.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

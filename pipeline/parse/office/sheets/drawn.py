@@ -1,15 +1,23 @@
-"""Charts and text boxes on a sheet keep what they showed last of the cells that they name; programs show the cells."""
+"""Charts and text boxes on a sheet, which keep what they showed last of cells, while programs show the cells; the cells
+that they lie over; and what is printed above and below the pages of a sheet.
+"""
 
 import math
+import re
 from collections.abc import Iterator
 
 from lxml import etree
 
 from pipeline.parse.markup.reading import decimal, whole_number
 from pipeline.parse.office.cells import column_letters, number_text, reads_as, reads_as_moment
+from pipeline.parse.office.drawing.theme import rgb
 from pipeline.parse.office.package import Package
+from pipeline.parse.office.sheets.cell_styles import Font
 from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.office.sheets.values import Value
+from pipeline.parse.sight.colours import BLACK, WHITE, Colour
+from pipeline.parse.sight.look import Appearance
+from pipeline.parse.writer import TextWriter
 
 _XDR = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -93,3 +101,36 @@ def _shows(text: str, value: Value) -> bool:
     if isinstance(value, bool):
         value = str(value).upper()
     return text.split() == (value or "").split()
+
+
+_CODES = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|[BEHISUXY])')  # fonts, colours...
+_FILLED_IN = re.compile(r"(?<!&)(?:&&)*&[ADFGNPTZ]")
+
+
+def printed_texts(writer: TextWriter, code: str) -> Iterator[str]:
+    """The left, middle and right of a header, without what Excel fills in, such as the number of the page."""
+    for piece in re.split("&[LCR]", code):
+        if not _FILLED_IN.search(piece):
+            yield " ".join("".join(_seen_runs(writer, piece)).replace("&&", "&").split())
+
+
+def _seen_runs(writer: TextWriter, piece: str) -> Iterator[str]:
+    """The texts between codes for fonts and colours, as far as they can be seen on white paper."""
+    font, place = Font(), 0
+    for code in [*_CODES.finditer(piece), None]:
+        text = piece[place : code.start() if code else None]
+        look = Appearance(colour=font.colour, background=WHITE, size=font.size, doubt=font.doubt)
+        if look.doubts and not look.hides:
+            writer.doubtful(look.doubts, text)
+        yield " " if look.hides and text.strip() and writer.hide(look.hides, text) else text + " "
+        if code:
+            said, place = code.group()[1:], code.end()
+            font = font._replace(size=float(said)) if said.isdecimal() else font
+            if said.startswith("K"):
+                colour = _printed_colour(said)
+                font = font._replace(colour=colour, doubt="" if colour else "a colour of the theme")
+
+
+def _printed_colour(said: str) -> Colour | None:
+    """A colour of a header: six digits, or a number of the theme with a tint, of which white and black are known."""
+    return rgb(said[1:]) or {"K00+000": WHITE, "K01+000": BLACK}.get(said)

@@ -4,7 +4,6 @@ Nobody sees the cells of hidden rows and columns (also filtered ones, and those 
 merged with others, and those whose format, letters or colours show nothing; but a table or a condition may fill them.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -13,14 +12,14 @@ from lxml import etree
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.markup.reading import decimal, stream, whole_number
 from pipeline.parse.office.cells import column_number, number_text, unescaped
-from pipeline.parse.office.drawing.theme import UNKNOWN, rgb
+from pipeline.parse.office.drawing.theme import UNKNOWN
 from pipeline.parse.office.package import Package
 from pipeline.parse.office.sheets.cell_styles import CellStyle, CellStyles, Font
 from pipeline.parse.office.sheets.conditions import X14, Areas, Conditions
-from pipeline.parse.office.sheets.drawn import drawn_over
+from pipeline.parse.office.sheets.drawn import drawn_over, printed_texts
 from pipeline.parse.office.sheets.grid import Grid, Stored
 from pipeline.parse.office.sheets.results import Results
-from pipeline.parse.sight.colours import BLACK, WHITE, Colour
+from pipeline.parse.sight.colours import WHITE, Colour
 from pipeline.parse.sight.look import Appearance
 from pipeline.parse.writer import TextWriter
 
@@ -34,8 +33,6 @@ _NARROW = 0.7  # ... of one that shows less than a letter of what does not run o
 _CONDITIONS = (S + "conditionalFormatting", X14 + "conditionalFormatting")
 _AHEAD = (b"conditionalFormatting", b"mergeCell", b"picture")  # what stands behind the rows and changes what is seen
 _PRINTED = [S + name for name in ("oddHeader", "evenHeader", "firstHeader", "oddFooter", "evenFooter", "firstFooter")]
-_CODES = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|[BEHISUXY])')  # fonts, colours...
-_FILLED_IN = re.compile(r"(?<!&)(?:&&)*&[ADFGNPTZ]")
 _FORMULA = (b"<f>", b"<f ", b"<f/>", b":f>", b":f ", b":f/>")
 _LETTERS, _LINES = 11.0, 2.0  # points of usual letters, and heights of a row that lines may take without a doubt
 _WIDE, _CLOSED, _TIGHT = range(3)
@@ -121,7 +118,7 @@ def write_sheet(writer: TextWriter, package: Package, part: str, strings: String
             if element.get("showFormulas") in _TRUE:
                 writer.review(SHOWS_FORMULAS.format(name))
         else:
-            printed |= dict.fromkeys(_printed(writer, unescaped(element.text or "")))
+            printed |= dict.fromkeys(printed_texts(writer, unescaped(element.text or "")))
     rows.finish()
     _write(writer, sheet.rows)
     for text in printed:
@@ -180,35 +177,6 @@ def text_runs(item: etree._Element | None) -> Iterator[str]:
             yield unescaped(child.text or "")
         elif child.tag == S + "r":
             yield from (unescaped(text.text or "") for text in child.iterchildren(S + "t"))
-
-
-def _printed(writer: TextWriter, code: str) -> Iterator[str]:
-    """The left, middle and right of a header, without what Excel fills in, such as the number of the page."""
-    for piece in re.split("&[LCR]", code):
-        if not _FILLED_IN.search(piece):
-            yield " ".join("".join(_seen_runs(writer, piece)).replace("&&", "&").split())
-
-
-def _seen_runs(writer: TextWriter, piece: str) -> Iterator[str]:
-    """The texts between codes for fonts and colours, as far as they can be seen on white paper."""
-    font, place = Font(), 0
-    for code in [*_CODES.finditer(piece), None]:
-        text = piece[place : code.start() if code else None]
-        look = Appearance(colour=font.colour, background=WHITE, size=font.size, doubt=font.doubt)
-        if look.doubts and not look.hides:
-            writer.doubtful(look.doubts, text)
-        yield " " if look.hides and text.strip() and writer.hide(look.hides, text) else text + " "
-        if code:
-            said, place = code.group()[1:], code.end()
-            font = font._replace(size=float(said)) if said.isdecimal() else font
-            if said.startswith("K"):
-                colour = _printed_colour(said)
-                font = font._replace(colour=colour, doubt="" if colour else "a colour of the theme")
-
-
-def _printed_colour(said: str) -> Colour | None:
-    """A colour of a header: six digits, or a number of the theme with a tint, of which white and black are known."""
-    return rgb(said[1:]) or {"K00+000": WHITE, "K01+000": BLACK}.get(said)
 
 
 def _read_usual(sheet: _Sheet, element: etree._Element) -> None:
