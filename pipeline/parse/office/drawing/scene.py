@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from lxml import etree
 
-from pipeline.parse.markup.reading import local_name
+from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.drawing.slide_styles import USUAL_NAMES, A, SlideStyles
 from pipeline.parse.office.drawing.theme import (
     UNCLEAR,
@@ -30,6 +30,8 @@ from pipeline.parse.sight.look import EDGE, Appearance, Box, holds, overlap
 _RECTANGLES = {"rect", "roundRect", "flowChartProcess"}
 _COMPARED = 2_000_000  # pairs of shapes, beyond which nothing is known of what lies over what
 _OVER = 9.0  # points by which shapes may lie over one another, less than a line
+_USUAL, _LARGE = 18.0, 32.0  # points: the size of letters that say none, in shapes and in placeholders
+_WIDE, _HIGH = 0.55, 1.25  # of the size of letters: how wide they are, and how high their lines
 _LINE = 12.0  # points: the least height of a line of usual text
 
 
@@ -47,6 +49,16 @@ class Shape:
     hides: str | None
     doubt: str
     behind: Colour = UNKNOWN
+
+    def lies_over(self, words: Box) -> bool:
+        """Whether the shape may hide words in a box; of a table, which programs push over lists, whether half of them."""
+        if self.box is None or next(self.element.iter(A + "tbl"), None) is None:
+            return self.box is None or _meets(words, self.box)
+        sides = (
+            min(words[way] + words[way + 2], self.box[way] + self.box[way + 2]) - max(words[way], self.box[way])
+            for way in (0, 1)
+        )
+        return math.prod(max(side, 0.0) for side in sides) > words[2] * words[3] / 2
 
 
 @dataclass(frozen=True)
@@ -72,7 +84,8 @@ class Scene:
             below = self._under(shape.box, [one for number, one in filled if number < place])
             shape.behind = below if local_name(shape.element.tag) == "graphicFrame" else over(shape.fill, below)
             over_it = (one for number, one in filled if number > place)
-            if any(shape.box is None or one.box is None or _meets(shape.box, one.box) for one in over_it):
+            box = self._words_box(shape)
+            if any(box is None or one.box is None or one.lies_over(box) for one in over_it):
                 shape.doubt = shape.doubt or "a shape over it"
 
     def hides(self, element: etree._Element) -> str | None:
@@ -87,6 +100,24 @@ class Scene:
         if element is None or shape is None:
             return Appearance(doubt="a text outside of shapes")
         return self._styles.look(element, paragraph, run, shape.behind, shape.doubt)
+
+    def _words_box(self, shape: Shape) -> Box | None:
+        """The part of a shape's box in which its words stand at most, by the usual size of letters."""
+        element, box = shape.element, shape.box
+        family = [element, *self._styles.origins(element)]
+        bodies = [body for one in family for body in one.iterfind(f"{{*}}txBody/{A}bodyPr")]
+        if box is None or is_turned(element) or any(one.get("vert", "horz") != "horz" for one in bodies):
+            return box
+        x, y, width, height = box
+        said = [whole_number(one.get("sz"), 0) / 100 for one in element.iter(A + "rPr")]
+        size = max((one or (_LARGE if len(family) > 1 else _USUAL) for one in said), default=_LARGE)
+        texts = ["".join(one.text or "" for one in words.iter(A + "t")) for words in element.iter(A + "p")]
+        lines = sum(1 + len(text) * size * _WIDE // max(width, 1.0) for text in texts)
+        lines += sum(1 for _ in element.iter(A + "br"))
+        needed = min(height, lines * size * _HIGH + size)
+        anchor = next((one.get("anchor", "") for one in bodies if one.get("anchor")), "t")
+        top = {"t": 0.0, "ctr": (height - needed) / 2, "b": height - needed}.get(anchor)
+        return box if top is None else (x, y + top, width, needed)
 
     def _drawn(self, layer: Layer, tree: etree._Element, view: View, doubt: str) -> Iterator[Shape]:
         for name, child in children(tree):
