@@ -51,7 +51,7 @@ class Shape:
     behind: Colour = UNKNOWN
 
     def lies_over(self, words: Box) -> bool:
-        """Whether the shape may hide words in a box; of a table, which programs push over lists, whether half of them."""
+        """Whether the shape may hide words in a box; of a table, which programs push over lists, half of them."""
         if self.box is None or next(self.element.iter(A + "tbl"), None) is None:
             return self.box is None or _meets(words, self.box)
         sides = (
