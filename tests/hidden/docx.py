@@ -260,14 +260,17 @@ _STYLES = f"""<w:styles {_SPACES}><w:docDefaults><w:rPrDefault><w:rPr><w:sz w:va
 
 def techniques() -> list[Technique]:
     """All of them, the controls at the end."""
-    hiding = [Technique(name, "letter.docx", _document(body), (HIDDEN,), (SHOWN,)) for name, body in _BODIES.items()]
+    hiding = [
+        Technique(name, "letter.docx", docx_document(body), (HIDDEN,), (SHOWN,)) for name, body in _BODIES.items()
+    ]
     return hiding + [
-        Technique(f"control: {name}", "letter.docx", _document(body), (), (SHOWN, "show"))
+        Technique(f"control: {name}", "letter.docx", docx_document(body), (), (SHOWN, "show"))
         for name, body in _CONTROLS.items()
     ]
 
 
-def _document(body: str) -> bytes:
+def docx_document(body: str) -> bytes:
+    """A document of a word that is shown, and a body."""
     coloured, exchanged = "<!-- page -->" in body, "<!-- exchanged -->" in body
     before = _p(SHOWN, "<w:color w:val='FF6600'/>")
     page = "<w:background w:color='1F497D'/>" if coloured or exchanged else ""

@@ -191,11 +191,9 @@ _CONTROLS = {
 
 def techniques() -> list[Technique]:
     """All of them, the controls at the end."""
-    hiding = [
-        Technique(name, "talk.pptx", _presentation(drawn), (HIDDEN,), (SHOWN,)) for name, drawn in _SLIDES.items()
-    ]
+    hiding = [Technique(name, "talk.pptx", presentation(drawn), (HIDDEN,), (SHOWN,)) for name, drawn in _SLIDES.items()]
     return hiding + [
-        Technique(f"control: {name}", "talk.pptx", _presentation(drawn), (), (SHOWN, "show"))
+        Technique(f"control: {name}", "talk.pptx", presentation(drawn), (), (SHOWN, "show"))
         for name, drawn in _CONTROLS.items()
     ]
 
@@ -207,7 +205,8 @@ def _tree(shapes: str) -> str:
     )
 
 
-def _presentation(drawn: str) -> bytes:
+def presentation(drawn: str) -> bytes:
+    """A presentation of one slide with shapes."""
     exchanged = "<!-- exchanged -->" in drawn
     dark = f"<p:bg><p:bgPr>{_DARK}<a:effectLst/></p:bgPr></p:bg>" if "<!-- dark -->" in drawn else ""
     override = (
@@ -273,7 +272,7 @@ def _presentation(drawn: str) -> bytes:
         "ppt/slides/_rels/slide1.xml.rels": relations(
             ("slideLayout", "../slideLayouts/slideLayout1.xml"), ("image", "../media/image1.png")
         ),
-        "ppt/media/image1.png": _png(),
+        "ppt/media/image1.png": png(),
         "ppt/slideLayouts/slideLayout1.xml": f"<p:sldLayout {_SPACES}>{layout}</p:sldLayout>",
         "ppt/slideLayouts/_rels/slideLayout1.xml.rels": relations(("slideMaster", "../slideMasters/slideMaster1.xml")),
         "ppt/slideMasters/slideMaster1.xml": f"<p:sldMaster {_SPACES}>{master}</p:sldMaster>",
@@ -284,7 +283,7 @@ def _presentation(drawn: str) -> bytes:
     })  # fmt: skip
 
 
-def _png() -> bytes:
+def png() -> bytes:
     """A picture of one blue pixel without transparency."""
     chunks = {
         b"IHDR": struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0),

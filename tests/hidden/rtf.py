@@ -48,6 +48,11 @@ def techniques() -> list[Technique]:
     return hiding + [_made(f"control: {name}", body, (), (SHOWN, "show")) for name, body in _CONTROLS.items()]
 
 
-def _made(name: str, body: str, hidden: tuple[str, ...], shown: tuple[str, ...]) -> Technique:
+def rtf_document(body: str) -> bytes:
+    """A document of a word that is shown, and a body; \\cf1 is white."""
     text = rf"{{\rtf1\ansi\paperw12240\paperh15840{_COLOURS}\pard {SHOWN}\par {body}\par}}"
-    return Technique(name, "file.rtf", text.encode("ascii"), hidden, shown)
+    return text.encode("ascii")
+
+
+def _made(name: str, body: str, hidden: tuple[str, ...], shown: tuple[str, ...]) -> Technique:
+    return Technique(name, "file.rtf", rtf_document(body), hidden, shown)

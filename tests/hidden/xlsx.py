@@ -167,15 +167,16 @@ _CONTROLS: dict[str, Fill] = {
 def techniques() -> list[Technique]:
     """All of them, the controls at the end."""
     hidden = {name: (HIDDEN, str(_NUMBER)) for name in (*_FILLS, *_THEMED)}
-    hiding = [Technique(name, "book.xlsx", _workbook(fill), hidden[name], (SHOWN,)) for name, fill in _FILLS.items()]
+    hiding = [Technique(name, "book.xlsx", workbook(fill), hidden[name], (SHOWN,)) for name, fill in _FILLS.items()]
     themed = [Technique(name, "book.xlsx", _themed(colour), hidden[name], (SHOWN,)) for name, colour in _THEMED.items()]
     return hiding + themed + [
-        Technique(f"control: {name}", "book.xlsx", _workbook(fill), (), (SHOWN, "show"))
+        Technique(f"control: {name}", "book.xlsx", workbook(fill), (), (SHOWN, "show"))
         for name, fill in _CONTROLS.items()
     ]  # fmt: skip
 
 
-def _workbook(fill: Fill) -> bytes:
+def workbook(fill: Fill) -> bytes:
+    """A workbook of a word that is shown, and what is filled in."""
     file = io.BytesIO()
     with xlsxwriter.Workbook(file) as book:
         sheet = book.add_worksheet("Sheet")
@@ -186,7 +187,7 @@ def _workbook(fill: Fill) -> bytes:
 
 def _themed(colour: str) -> bytes:
     """A workbook whose only coloured font has a colour that the library cannot write."""
-    made, changed = io.BytesIO(_workbook(_cell(font_color="#123456"))), io.BytesIO()
+    made, changed = io.BytesIO(workbook(_cell(font_color="#123456"))), io.BytesIO()
     with zipfile.ZipFile(made) as before, zipfile.ZipFile(changed, "w", zipfile.ZIP_DEFLATED) as after:
         for name in before.namelist():
             data = before.read(name)

@@ -29,7 +29,7 @@ from pipeline.parse.pictures.shown import Shown
 from pipeline.parse.sight.symbols import UNKNOWN_SIGN, shown_in
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"docx/6 {LXML}"
+PARSER = f"docx/7 {LXML}"
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 _GONE = {"del", "moveFrom", "pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "sdtPr", "sdtEndPr", "numPr"}
@@ -53,6 +53,8 @@ def parse(source: Source, media_type: str) -> Parsed:
         _write_notes(writer, package, sight, kind, body)
     _write_comments(writer, package, sight)
     _write_parts(writer, package, sight, sections.footers)
+    if sections.covers:
+        writer.doubt("drawings may lie over text")
     notes = [*controls.notes(), *_add_chunks(source.members, package), *add_embedded(source.members, package)]
     refuse_pictures_alone(source, writer, package, "it holds")
     return finish(source, writer, media_type, PARSER, notes=notes)
@@ -112,7 +114,7 @@ class _Part:
         boxes, self._boxes = self._boxes, []
         properties = paragraph.find(W + "pPr")
         style = self._style = self._sight.styles.paragraph(properties)
-        text = self._placed(style, self._inline(paragraph))
+        text = self._inline(paragraph)
         self._fields.end_paragraph()
         while self._fields.reasons:
             self.writer.review(self._fields.reasons.pop())
@@ -153,19 +155,13 @@ class _Part:
         for box in begun.boxes:
             self._box(box)
 
-    def _placed(self, style: Style, text: str) -> str:
-        """The text of a paragraph, none where its place is not on the page and the job's rule is to leave it out."""
-        kind = self._sight.hides_paragraph(style, text, self._around) if text.strip() else None
-        return "" if kind and self.writer.hide(kind, text) else text
-
     def _label(self, style: Style) -> str:
         """The number that Word draws before a paragraph with text, as far as it is seen."""
         level = self._numbering.level(style) if self._numbering else None
         if self._numbering is None or level is None:
             return ""
         label = self._numbering.label(style)
-        kind = self._sight.hides(level, style, self._around)
-        return "" if kind and self.writer.hide(kind, label) else label
+        return self._shown(label, self._sight.run(level, style, self._around))
 
     def _box(self, box: Drawn) -> None:
         if not box.hides:
@@ -179,11 +175,12 @@ class _Part:
     def _write_box(self, box: Drawn) -> None:
         self.writer.gap()
         if box.element.tag == W + "txbxContent":
-            around, self._around = self._around, Around(box.behind)
+            around, self._around = self._around, Around(box.behind, doubt=box.doubt)
             self.blocks(box.element)
             self._end_line()
             self._around = around
         elif box.element.tag == A + "p":
+            self.writer.doubtful(box.doubt or "DrawingML in a text", paragraph_text(box.element))
             self.writer.line(paragraph_text(box.element))
         elif box.element.tag in GRAPHICS:
             write_graphic(self.writer, self._package, self._part, box.element)
@@ -194,10 +191,7 @@ class _Part:
         self.writer.gap()
 
     def _table(self, table: etree._Element) -> None:
-        outer, looks = self._around, TableLooks(table, self._sight.styles, self._around)
-        kind = looks.hides(self._sight.page)
-        if kind and self.writer.hide(kind, _text_in(table)):
-            return
+        outer, looks = self._around, TableLooks(table, self._sight.styles, self._around, self._sight.page)
         self._end_line()
         rows = [(row, _found(row, "tc")) for row in _found(table, "tr")]
         self.writer.gap()
@@ -244,7 +238,7 @@ class _Part:
         if name in _NOTES:
             return self._mark(_NOTES[name], element)
         if name in {"drawing", "pict", "object"}:
-            found = self._sight.boxes.found(element, self._around.behind, self._around.origin)
+            found = self._sight.boxes.found(element, self._around.behind)
             self._boxes += [box for box in found if name != "object" or box.element.tag not in PICTURES]
             return ""
         if name in {"oMath", "oMathPara"}:
@@ -272,18 +266,30 @@ class _Part:
         """A formula in one line, if any of its runs is seen."""
         text = formula_text(element)
         runs = [run for run in element.iter("{*}r") if "".join(run.itertext()).strip()]
-        kinds = [self._sight.hides(run, self._style, self._around) for run in runs]
-        return "" if kinds and kinds[0] and all(kinds) and self.writer.hide(kinds[0], text) else text
+        looks = [self._sight.run(run, self._style, self._around) for run in runs]
+        hidden = [look for look in looks if look.hides]
+        if looks and (len(hidden) == len(looks) or not hidden):
+            return self._shown(text, next((look for look in looks if look.doubts), looks[0]))
+        return text
 
     def _run(self, run: etree._Element) -> str:
         outer, self._look = self._look, self._sight.run(run, self._style, self._around)
-        text = self._seen(run, self._look.hides)
+        text = self._seen(run, self._look)
         self._look = outer
         return text
 
-    def _seen(self, run: etree._Element, kind: str | None) -> str:
+    def _shown(self, text: str, look: Run) -> str:
+        """Text that looks so, by the job's rule none if it is hidden."""
+        if look.hides:
+            return "" if self.writer.hide(look.hides, text) else text
+        if look.doubts:
+            self.writer.doubtful(look.doubts, text)
+        return text
+
+    def _seen(self, run: etree._Element, look: Run) -> str:
+        kind = look.hides
         if kind is None:
-            return self._inline(run)
+            return self._shown(self._inline(run), look)
         boxes, marks = len(self._boxes), {name: len(found) for name, found in self.referred.items()}
         text = self._inline(run)
         if kind != "marked_hidden":  # a colour or a size is one of letters alone, and their place stays empty

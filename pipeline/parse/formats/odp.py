@@ -15,9 +15,10 @@ from pipeline.parse.office.odf.styles import Styles, master_pages
 from pipeline.parse.office.odf.text import Flow
 from pipeline.parse.office.odf.view import Page, slide_page
 from pipeline.parse.pictures.shown import Shown
+from pipeline.parse.sight.colours import WHITE
 from pipeline.parse.writer import TextWriter, one_line
 
-PARSER = f"odp/4 {LXML}"
+PARSER = f"odp/5 {LXML}"
 _FURNITURE = {"header", "footer", "date-time", "page-number", "page"}  # what the program itself puts on each page
 _DECLARED = {"presentation:use-footer-name": "presentation:footer-decl",
              "presentation:use-date-time-name": "presentation:date-time-decl"}  # fmt: skip
@@ -77,7 +78,7 @@ class _Slides:
     def _notes(self, notes: etree._Element) -> str:
         """Write the notes of a slide, which stand on a page of their own."""
         page = self._flow.page
-        self._flow.on(Page())
+        self._flow.on(Page(ground=WHITE))
         text = self._flow.text_of(partial(_write_notes, self._flow, notes))
         self._flow.on(page)
         return text

@@ -18,15 +18,16 @@ from pipeline.parse.contract import Source, finish
 from pipeline.parse.markup.reading import LXML, decimal
 from pipeline.parse.office.cells import column_letters, iso_duration, iso_moment, number_text, reads_as, reads_as_moment
 from pipeline.parse.office.odf.cells import defined_names, read_grid, stored_value
-from pipeline.parse.office.odf.document import OpenDocument, attribute, full, name_of, repeats
-from pipeline.parse.office.odf.styles import Look, Styles, length
+from pipeline.parse.office.odf.document import OpenDocument, attribute, full, name_of, named, repeats
+from pipeline.parse.office.odf.styles import Styles, TextProperties, length
 from pipeline.parse.office.odf.text import Flow
+from pipeline.parse.office.odf.view import lies_over
 from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.sight.colours import WHITE
 from pipeline.parse.sight.look import EDGE
 from pipeline.parse.writer import CELL
 
-PARSER = f"ods/4 {LXML}"
+PARSER = f"ods/5 {LXML}"
 _HIDDEN = {"collapse", "filter"}
 _HOLDERS = {"table:table-header-rows", "table:table-rows", "table:table-row-group", "table:table-header-columns",
             "table:table-columns", "table:table-column-group"}  # fmt: skip
@@ -55,6 +56,8 @@ def parse(source: Source, media_type: str) -> Parsed:
             before = writer.length
             _write_sheet(flow, results, table, name, shows_zeros)
         empty = empty and writer.length == before
+    if any(True for _ in named(body, "table:shapes")) or lies_over(body, flow.styles):
+        writer.doubt("drawings may lie over cells")
     notes = [*results.finish(source.hidden), *document.notes()]
     if empty:  # names of sheets are no content
         unseen = [f"; {one.characters} characters of hidden text" for one in source.hidden.found()]
@@ -80,7 +83,7 @@ class _Sheet:
         self._results = results
         self._name = name
         self._shows_zeros = shows_zeros
-        self._looks: dict[tuple[str, str, bool], tuple[Look, str | None]] = {}
+        self._looks: dict[tuple[str, str, bool], tuple[TextProperties, str | None]] = {}
         self._row = self._column = 0  # how many have been read
         self._characters = 0  # of all cells, with what stands between them
         self._rows: list[tuple[int, int, dict[int, str]]] = []  # the first of equal rows, how many, text by column
@@ -181,9 +184,13 @@ class _Sheet:
         flow.look = outer
         if not self._shows_zeros and decimal(attribute(cell, "office:value")) == 0:
             kind = "marked_hidden"
-        return "" if kind and text and not is_text and flow.writer.hide(kind, text) else text
+        if kind and text and not is_text and flow.writer.hide(kind, text):
+            return ""
+        if not kind and not is_text and look.appearance.doubts:
+            flow.writer.doubtful(look.appearance.doubts, text)
+        return text
 
-    def _look(self, style: str, row_style: str, is_text: bool) -> tuple[Look, str | None]:
+    def _look(self, style: str, row_style: str, is_text: bool) -> tuple[TextProperties, str | None]:
         """The look of cells of a style in rows of a style, and how it hides them; remembered, for there are few."""
         key = style, row_style, is_text
         if key not in self._looks:
@@ -191,10 +198,12 @@ class _Sheet:
             height = styles.value("table-row", row_style, _ROW, "style:row-height")
             look = flow.looks.of("table-cell", style, replace(flow.looks.first, ground=WHITE, line=length(height)))
             if styles.is_conditional("table-cell", style):
-                look = replace(look, ground=None, colour=None)
+                look = replace(look, doubt="a condition")
             written = styles.value("table-cell", style, "", "style:data-style-name") or ""
             if styles.shows_nothing(written, of_text=is_text):
                 look = replace(look, shown=False)
+            if doubt := styles.colours_text(written, look.ground):
+                look = replace(look, doubt=look.doubt or doubt)
             self._looks[key] = look, look.hides
         return self._looks[key]
 

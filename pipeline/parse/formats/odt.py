@@ -11,11 +11,11 @@ from pipeline.parse.markup.reading import LXML
 from pipeline.parse.office.odf.document import OpenDocument, attribute, full, named
 from pipeline.parse.office.odf.styles import Styles, master_pages
 from pipeline.parse.office.odf.text import Flow
-from pipeline.parse.office.odf.view import Page, text_page
+from pipeline.parse.office.odf.view import Page, lies_over, text_page
 from pipeline.parse.pictures.shown import Shown
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"odt/4 {LXML}"
+PARSER = f"odt/5 {LXML}"
 _FIRST = "Standard"  # the page on which a text begins that names none
 
 
@@ -30,6 +30,8 @@ def parse(source: Source, media_type: str) -> Parsed:
     _write_margins(writer, document, pages, ("style:header-first", "style:header", "style:header-left"), page)
     flow.blocks(body)
     flow.write_notes()
+    if lies_over(body, flow.styles):
+        writer.doubt("drawings may lie over text")
     _write_margins(writer, document, pages, ("style:footer-first", "style:footer", "style:footer-left"), page)
     document.refuse_pictures_alone(writer, "it holds")
     return finish(source, writer, media_type, PARSER, notes=document.notes())

@@ -16,7 +16,7 @@ from pipeline.parse.markup.reading import LXML, whole_number
 from pipeline.parse.office.drawing.scene import Layer, Scene, background
 from pipeline.parse.office.drawing.shapes import A, R, is_furniture, paragraph_text, write_shapes
 from pipeline.parse.office.drawing.slide_styles import SlideStyles, slide_theme
-from pipeline.parse.office.drawing.view import Pictures, View
+from pipeline.parse.office.drawing.view import View
 from pipeline.parse.office.embedded import add_embedded, refuse_pictures_alone
 from pipeline.parse.office.package import ALTERNATIVES, Package, contradiction
 from pipeline.parse.office.word.fields import is_date
@@ -24,9 +24,10 @@ from pipeline.parse.pictures.shown import Shown
 from pipeline.parse.sight.hidden import quoted
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"pptx/6 {LXML}"
+PARSER = f"pptx/7 {LXML}"
 P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _ENDLESS = View(math.inf, math.inf)
+_GOING = {"exit", "path", "emph"}  # kinds of animations
 _FALSE = {"0", "false", "off"}
 
 
@@ -59,7 +60,6 @@ class _Slides:
         self._trees: dict[str, etree._Element] = {}  # of layouts and masters
         self._drawn: dict[str, etree._Element] = {}  # the same without placeholders
         self._view = _view(presentation)
-        self._pictures = Pictures(package)
         self._number = whole_number(presentation.get("firstSlideNum"), 1) - 1  # of the slide before
 
     def write(self, part: str) -> None:
@@ -92,10 +92,12 @@ class _Slides:
         behind = [one for one, _ in zip(parts[1:], _showing(trees), strict=False)]
         themes = [slide_theme(package, parts[number:], trees[number:]) for number in range(len(trees))]
         styles = SlideStyles(trees, themes[0], self._presentation, self._view)
-        layers = [Layer(one, self._drawn[one], theme) for one, theme in zip(behind, themes[1:], strict=False)]
-        layers = [*reversed(layers), Layer(part, slide, themes[0])]
-        scene = Scene(self._pictures, self._view, background(trees, themes), layers, styles)
+        layers = [Layer(self._drawn[one], theme) for one, theme in zip(behind, themes[1:], strict=False)]
+        layers = [*reversed(layers), Layer(slide, themes[0])]
+        scene = Scene(self._view, background(trees, themes), layers, styles)
         write_shapes(self._writer, package, part, slide, scene)
+        if any(one.get("presetClass") in _GOING for one in slide.iter("{*}cTn")):
+            self._writer.doubt("an animation that takes shapes away or moves them")
         for one in behind:
             if one not in self._written:
                 self._written.add(one)

@@ -11,19 +11,19 @@ from pipeline.document import Parsed
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.encoding import codepages
 from pipeline.parse.office.rtf_formulas import add_text, begun, whole
-from pipeline.parse.office.rtf_looks import ASIDE, CHARACTERS, KNOWN, SILENT, SPOKEN, SYMBOLS, Paper
-from pipeline.parse.office.rtf_state import Flow, Group
+from pipeline.parse.office.rtf_looks import ASIDE, CHARACTERS, KNOWN, SILENT, SPOKEN, SYMBOLS, WITHIN, Paper
+from pipeline.parse.office.rtf_state import Flow, Fonts, Group, paired
 from pipeline.parse.office.word.fields import Field, doubts, drawn
-from pipeline.parse.sight.symbols import has_signs, shown_in
 from pipeline.parse.writer import TextWriter
 
-PARSER = "rtf/5"
+PARSER = "rtf/6"
 _TOKEN = re.compile(
     rb"\\([A-Za-z]{1,32})(-?\d{1,10})? ?|\\'([0-9A-Fa-f]{2})|\\(.)|([{}])|[\r\n\x00]+|([^\\{}\r\n\x00]+|.)", re.DOTALL
 )
-_OF_SIGNS = 2  # the character set of symbol fonts
 _UNSAID = 25  # the value of a form field that says none
 _BOX = "box"  # what a group is a part of, beside fields
+_BODY_BEGINS = {"pard", "plain", "sectd", "par"}
+_BESIDE_TEXT = {("shpwr", 1), ("shpwr", 2), ("shpwr", 4), ("shpfblwtxt", 1)}
 _BODY = 9  # the outline level of text that is no heading
 
 
@@ -76,18 +76,17 @@ class _Reader:
         self._flows: list[Flow] = []
         self._group = Group()
         self._stack: list[Group] = []
-        self._fonts: dict[int, str] = {}
-        self._names: dict[int, str] = {}  # of fonts
-        self._of_signs: dict[int, bool] = {}  # fonts that have no letters, and whether their character set says so
+        self._fonts = Fonts()
         self._field_of: dict[int, Field] = {}  # by the depth of its group
         self._page = "cp1252"
         self._default_font = -1
         self._in_fonts = 0  # the depth of the font table, 0 outside
         self._in_colours = 0  # the depth of the table of colours, 0 outside
         self._paper = Paper()
-        self._font = -1  # the one that the font table describes
         self._bytes = bytearray()
-        self._property = ""  # of a shape, the name of the last
+        self._property = self._value = ""  # of a shape, the last
+        self._in_front: list[bool] = []  # of each drawing, whether it may lie over text
+        self._head = True  # whether what is said is about the whole document
         self._skip = 0
         self._starred = False
         self._high = ""  # the first half of a character that comes in two
@@ -115,6 +114,8 @@ class _Reader:
             elif text:
                 self._text(text)
         self._flush()
+        if any(self._in_front):
+            self._writer.doubt("drawings may lie over text")
         self._end_formula(Group())
         while self._flows:
             self._end_paragraph()
@@ -129,7 +130,7 @@ class _Reader:
                 self._body.tell(self._writer)
                 self._writer.gap()
                 continue
-            texts = [self._text_of(flow) for flow in self._asides if flow.kind == kind]
+            texts = [text for flow in self._asides if flow.kind == kind and (text := self._text_of(flow))]
             if kind == "footnote":
                 texts = ["\n".join(f"[{place}] {text.strip()}" for place, text in enumerate(texts, start=1))]
             elif kind == "annotation":
@@ -140,7 +141,9 @@ class _Reader:
     def _text_of(self, aside: Flow) -> str:
         inner = self._writer.inner()
         aside.tell(inner)
-        return inner.finish()[0]
+        text = inner.finish()[0]
+        unshown = aside.kind in {"header", "footer"} and aside.word not in self._paper.shows
+        return "" if unshown and self._writer.hide("marked_hidden", text) else text
 
     def _brace(self, brace: bytes) -> None:
         self._flush()
@@ -158,6 +161,8 @@ class _Reader:
         self._in_colours = 0 if self.depth < self._in_colours else self._in_colours
         if self._group.part == _BOX and self._stack and self._stack[-1].part != _BOX:
             self._put("\n")
+        if self._group.part == "sp" and self._stack:
+            self._stack[-1].ground = self._stack[-1].ground.drawn(self._property, self._value)
         self._end_formula(self._stack.pop() if self._stack else Group())
         if ended := self._field_of.pop(self.depth + 1, None):
             self._end_field(ended)
@@ -180,11 +185,14 @@ class _Reader:
         starred, self._starred = self._starred, False
         self._skip = 0
         if word in ASIDE and not self._group.silent:
-            self._open_aside(ASIDE[word])
+            self._open_aside(word)
         elif word in SPOKEN:
             of_field = self._group.of_field
             self._group.silent = word == "fldrslt" and of_field is not None and of_field.chosen is not None
+            if word == "ud":
+                self._group.silent = len(self._stack) > 1 and self._stack[-2].silent
             self._group.part = ""
+            self._in_front += [True] if word == "shpinst" else []
             if word in {"shptxt", "dptxbxtext"}:
                 self._begin_box()
         elif word == "sv" and self._property == "gtextUNICODE" and not self._group.unknown:  # text drawn as a picture
@@ -198,20 +206,24 @@ class _Reader:
             self._group.silent = True
             self._group.part = word
             self._property = "" if word == "sn" else self._property
+            self._value = ""
             if word == "ffl" and self._group.of_field:
                 self._group.of_field.entries.append("")
             self._in_fonts = self.depth if word == "fonttbl" else self._in_fonts
             self._in_colours = self.depth if word == "colortbl" else self._in_colours
             self._paper.take(word, value)
+            self._in_front += [True] if word == "do" else []
             self.pictures += word == "pict"
             self.objects += word == "objdata"
         elif self._in_fonts:
-            self._describe_font(word, value)
+            self._fonts.describe(word, value)
         elif self._in_colours:
             self._paper.describe(word, value)
         else:
             self._group.letters = self._group.letters.changed(word, value)
-            self._group.ground = self._group.ground.changed(word, value)
+            self._head = self._head and word not in _BODY_BEGINS
+            if not self._head or self.depth > 1 or word in WITHIN:  # others there are about the program that wrote it
+                self._group.ground = self._group.ground.changed(word, value)
             self._paper.take(word, value)
             self._format(word, value)
 
@@ -219,17 +231,6 @@ class _Reader:
         """A text begins that is drawn apart from the line in which it stands."""
         self._group.part, self._group.ground = _BOX, replace(self._group.ground, in_shape=True)
         self._put("\n")
-
-    def _describe_font(self, word: str, value: int | None) -> None:
-        if word == "f":
-            self._font = value or 0
-            self._names[self._font] = ""
-        elif word in {"fcharset", "cpg"}:
-            if word == "fcharset" and value == _OF_SIGNS:
-                self._of_signs[self._font] = True
-            encoding = codepages.of_charset(value or 0) if word == "fcharset" else codepages.of_page(value or 0)
-            if encoding and not (word == "fcharset" and (value or 0) in {0, 1}):
-                self._fonts[self._font] = encoding
 
     def _format(self, word: str, value: int | None) -> None:
         group = self._group
@@ -241,7 +242,7 @@ class _Reader:
             self._default_font = value or 0
         elif word in {"f", "af"} or word == "plain":
             font = self._default_font if word == "plain" else value
-            group.encoding = self._fonts.get(-1 if font is None else font, self._page)
+            group.encoding = self._fonts.encodings.get(-1 if font is None else font, self._page)
             group.font = group.font if word == "af" else -1 if font is None else font
             group.hidden = group.hidden and word != "plain"
             group.deleted = group.deleted and word != "plain"
@@ -264,8 +265,10 @@ class _Reader:
             if len(text) == 1 and "\ud800" <= text <= "\udbff":
                 self._high = text
             else:
-                self._put(text if len(text) == 1 else _paired(text))
+                self._put(text if len(text) == 1 else paired(text))
             self._skip = group.substitute
+        elif (word, value) in _BESIDE_TEXT and self._in_front:
+            self._in_front[-1] = False
         else:
             self._structure(word)
 
@@ -315,9 +318,7 @@ class _Reader:
     def _flush(self) -> None:
         """Decode the bytes that have come in one code page."""
         if self._bytes and self._in_fonts and self.depth - self._in_fonts < 2:
-            name = self._names[self._font] = self._names.get(self._font, "") + self._bytes.decode("latin-1")
-            if has_signs(name.strip(" ;")):
-                self._of_signs.setdefault(self._font, False)
+            self._fonts.add_name(self._bytes.decode("latin-1"))
         if self._bytes and (of_field := self._group.of_field):
             if self._group.part == "fldinst":
                 of_field.code += self._bytes.decode(self._group.encoding, "replace")
@@ -325,6 +326,8 @@ class _Reader:
                 of_field.entries[-1] += self._bytes.decode(self._group.encoding, "replace")
         if self._group.part == "sn":
             self._property += self._bytes.decode("latin-1")
+        elif self._group.part == "sv":
+            self._value += self._bytes.decode("latin-1")
         if self._in_colours:
             self._paper.end_colours(self._bytes.count(b";"))
         if self._bytes and (self._group.unknown or not (self._group.silent or self._group.deleted)):
@@ -345,14 +348,16 @@ class _Reader:
         if group.of_field:
             group.of_field.add_result(text)
         font = self._default_font if group.font < 0 else group.font
-        if font in self._of_signs or not text.isascii():
-            text = shown_in(self._names.get(font, ""), text, of_signs=self._of_signs.get(font, False))
-        text = group.letters.marked(text)
+        text = group.letters.marked(self._fonts.shown(font, text))
         cell = len(flow.row) if group.in_table else None
-        lost = None if text.isspace() else self._paper.hides(group.letters, group.ground, cell)
+        self._head = self._head and text.isspace()
+        look = self._paper.look(group.letters, group.ground, cell)
+        lost = None if text.isspace() else look.hides
         kind = "marked_hidden" if group.hidden else lost
         if kind and self._writer.hide(kind, text):
             return
+        if look.doubts:
+            self._writer.doubtful(look.doubts, text)
         if group.formula is not None:
             add_text(group.formula, text)
             return
@@ -361,9 +366,9 @@ class _Reader:
         flow.line.append(text)
         flow.built = built
 
-    def _open_aside(self, kind: str) -> None:
-        aside = Flow(kind)
-        if kind == "footnote":
+    def _open_aside(self, word: str) -> None:
+        aside = Flow(ASIDE[word], word)
+        if word == "footnote":
             self._footnotes += 1
             self._flow.line.append(f"[{self._footnotes}]")
         self._asides.append(aside)
@@ -392,8 +397,3 @@ class _Reader:
             self._flow.written.append(lambda writer: writer.heading(text, level))
         else:
             self._flow.written.append(lambda writer: writer.line(text))
-
-
-def _paired(halves: str) -> str:
-    """The character of two surrogates; U+FFFD for what are none."""
-    return halves.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

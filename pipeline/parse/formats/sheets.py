@@ -24,7 +24,7 @@ from pipeline.parse.office.sheets.xlsb import read_workbook
 from pipeline.parse.sight.colours import WHITE
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"sheets/4 python-calamine {version('python-calamine')}"
+PARSER = f"sheets/5 python-calamine {version('python-calamine')}"
 _Values = tuple[int, int, list[list[Any]]]
 _SMALL = "small"  # a small stream, without any of which calamine takes a file for an empty one
 _XLS = "application/vnd.ms-excel"
@@ -43,6 +43,8 @@ def parse(source: Source, media_type: str) -> Parsed:
     except (python_calamine.CalamineError, OSError) as error:
         raise DocumentError(Failure.CORRUPT, f"not a readable workbook: {error}") from error
     notes = [*book.results.finish(source.hidden), *_notes(media_type, sheets)]
+    if any(sheet.conditions for sheet in sheets.values()):
+        source.hidden.doubt("conditional formats")
     if any(sheet.strikes_parts for sheet in sheets.values()):
         source.hidden.review("letters within texts may be struck out, which is not read in this format")
     if empty:
@@ -117,10 +119,13 @@ class _Book:
             style, how = beside.style(row, column), beside.hides(row, column)
             number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
             how = how or ("marked_hidden" if number == 0 and not beside.shows_zeros else None)
-            how = how or style.hides(number, style.font, WHITE)
+            kind, doubt = style.sight(number, style.font, WHITE)
+            how = how or kind
             if how and writer.hide(how, text):
                 yield ""
                 continue
+            if doubt and not how:
+                writer.doubtful(doubt, text)
             if (row, column) in beside.formulas:
                 self.results.settle(sheet.name, row + 1, column + 1, _stored(value))
             if number is not None or isinstance(value, str):

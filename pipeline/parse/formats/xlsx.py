@@ -23,7 +23,7 @@ from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.office.sheets.sheet import Rich, Strings, read_grid, rich_runs, text_runs, write_sheet
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"xlsx/5 {LXML}"
+PARSER = f"xlsx/6 {LXML}"
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 
@@ -99,7 +99,7 @@ class _Workbook:
         write_sheet(writer, package, part, self._strings, name)
         for drawing in package.related(part, "drawing"):
             tree = package.xml(drawing)
-            scene = sheet_scene(package, drawing, tree, self._strings.styles.theme)
+            scene = sheet_scene(tree, self._strings.styles.theme)
             write_shapes(writer, package, drawing, tree, scene)
             check_drawn(self.results, package, drawing, tree, name)
         threads = [package.xml(one) for one in package.related(part, "threadedComment")]

@@ -1,9 +1,14 @@
 """The control words of RTF 1.9.1: those that stand for characters, or begin a group with text or without any; and how
 text is drawn by those of characters, paragraphs, cells and shapes.
+
+A text is seen if all words that reach it are computed here, or can neither move, cover, cut, colour nor shrink it
+(_HARMLESS, and WITHIN by their value); any other word makes it doubtful.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from pipeline.parse.sight.colours import WHITE, Colour
@@ -50,8 +55,62 @@ ASIDE = {
 TWIP = 1 / 20
 """Points."""
 _UNKNOWN = -1  # instead of a number of a colour
-_SHADED = ("shdng", "bghoriz", "bgvert", "bgcross", "bgdcross", "bgfdiag", "bgbdiag")
-_SIDES = ("shpleft", "shptop", "shpright", "shpbottom")
+_THIN = 100  # twips: what is narrower has no room for letters
+_FAMILIES = re.compile(
+    r"\w*rsid|brdr\w+|(tr|cl|ch|pg)brdr\w*|tr(padd|sp)\w+|cl(pad|sp)f?[ltrb]|(tr|cl)(fts|w)Width\w*|tbl\w+|pn\w*|"
+    r"pgn\w*|sect\w*|a?ul\w*|tql?\w*|s?a?ftn\w*|a?endn?\w*|view\w+|line\w+|tp[hv]\w+|shpb[xy]\w+|ff\w+|m[A-Z]\w*"
+)
+_WORDS = (
+    "a ab abinodiroverride abslock acaps acf adeflang adjustright af ai alang annotation ansi ansicpg ascaps aspalpha "
+    "aspnum b bin box brsp caps cb cbpat cchs cell cellx cf cfpat cgrid charscalex chatn chcbpat chcfpat chdate chftn "
+    "chpgn chtime clbghoriz clcbpat clcfpat cldgll cldglu clhidemark clmgf clNoWrap clshdrawnil cltxlrtb clvertalb "
+    "clvertalc clvertalt clvmgf collapsed cols colsx column contextualspace cs cufi culi curi dbch deff deftab "
+    "deleted dn do dobxcolumn dobxmargin dobxpage dobymargin dobypage dobypara dodhgt dptxbx dptxbxtext dptxlrtb "
+    "dropcapli dropcapt ds dxfrtext expnd expndtw f faauto facenter facingp fafixed fahang faroman favar fcs fi field "
+    "flddirty fldedit fldlock fldpriv formprot formshade fs gutter hich highlight hyphpar i ilvl intbl irow irowband "
+    "itap keep keepn kerning lang langfe langfenp langnp lastrow lbr level lisa lisb listtext loch ls ltrch ltrmark "
+    "ltrpar ltrrow ltrsect mac mvf mvt nestcell nestrow nobrkwrptbl noline nonshppict noproof nosnaplinegrid "
+    "nosupersub nowidctlpar objalign objattph objautlink objcropb objcropl objcropr objcropt object objemb objh "
+    "objhtml objlink objlock objocx objscalex objscaley objsetsize objsub objtransy objupdate objw outlinelevel "
+    "overlay page pagebb par pard pardeftab pc pca phcol phmrg phpg plain pmartabqd posxc posxl posyil posyt prauth "
+    "prdate protect pvmrg pvpara pvpg qc qd qj qk ql qnatural qr qt result revauth revdttm revised row rtf rtlch "
+    "rtlmark rtlpar rtlrow rtlsect s sa saauto sb sbauto sbkcol sbkeven sbknone sbkodd sbkpage shp shpfhdr shpgrp "
+    "shpinst shplid shplockanchor shprslt shptxt shpwrk shpz sl slmult softcol softline softpage spltpgpar stextflow "
+    "strike striked sub subdocument super taprtl tdfrmtxtbottom tdfrmtxtleft tdfrmtxtright tdfrmtxttop titlepg tldot "
+    "tleq tlhyph tlth tlul trauth trautofit trcbpat trcfpat trdate trgaph trhdr trkeep trkeepfollow trowd trqc trql "
+    "trqr trrh ts tscellcfpat tscellpct tx u uc ud up upr v vertal vertalb vertalc vertalj vertalt webhidden "
+    "widctlpar widowctrl wraparound wrapdefault yts"
+)
+_HARMLESS = frozenset(_WORDS.split()) | CHARACTERS.keys()
+"""Words whose effect is computed, or that keep nobody from seeing a text; _FAMILIES has more of the latter."""
+WITHIN = {
+    **dict.fromkeys(("lin", "ri", "rin", "trleft"), (-1440, 7200)), "absw": (720, 20_000),
+    **dict.fromkeys(("margl", "margr", "marglsxn", "margrsxn", "headery", "footery"), (0, 4320)), "tposx": (0, 7200),
+    **dict.fromkeys(("margt", "margb", "margtsxn", "margbsxn"), (-4320, 4320)), "afs": (8, 1000), "tposy": (0, 12_000),
+    **dict.fromkeys(("paperw", "paperh", "pgwsxn", "pghsxn"), (4000, 40_000)), "posx": (0, 7200), "posy": (0, 12_000),
+    "absh": (240, 20_000), "shpleft": (-1440, 8640), "shptop": (-1440, 12_960), "shpright": (0, 20_000),
+    "shpbottom": (0, 20_000), "shpwr": (1, 4), "shpfblwtxt": (0, 1), "dpx": (-1440, 8640), "dpy": (-1440, 12_960),
+    "dpxsize": (500, 20_000), "dpysize": (300, 20_000), **dict.fromkeys(("outl", "shad", "embo", "impr"), (0, 0)),
+}  # fmt: skip
+"""Words that are harmless while their value is between two others."""
+_DRAWN = re.compile(
+    r"(shapeType|f(Flip[HV]|LayoutInCell|AllowOverlap|BehindDocument|LockA\w+|UseShapeAnchor|Line\w*|HitTestLine|\w+OK|"
+    r"HorizRule|UserDrawn|Print|IsBullet|FitShapeToText|\w+Notify|Lock\w+|Gtext\w*|NoFillHitTest|FakeMaster|"
+    r"PolicyBarcode|PseudoInline|RelFlip[HV]|AutoTextMargin)|wz\w+|lTxid|hspNext|hspMaster|pos(rel)?[hv]|anchorText|line\w+|"
+    r"d[xy](WrapDist|Text)\w+|metroBlob|pWrap\w+|pib\w*|gtext(UNICODE|Font|Align)|fillBackColor|(geo|rel|group)[LRTB]\w+|"
+    r"adjustValue|shadowColor|cxk|dhgt|borderTopColor|lidRegroup|WrapText|pictureId)=.*|\w+=0|pct\w+=\d{3,4}",
+    re.DOTALL,
+)
+"""Properties of shapes that neither move, turn nor cover the text in them, or whose effect is computed."""
+
+
+@lru_cache(4096)
+def is_doubtful(word: str, value: int | None) -> bool:
+    """Whether a word may keep somebody from seeing a text, in a way that is not computed."""
+    if word in WITHIN:
+        least, most = WITHIN[word]
+        return not least <= (1 if value is None else value) <= most
+    return word not in _HARMLESS and not _FAMILIES.fullmatch(word)
 
 
 @dataclass(frozen=True)
@@ -64,7 +123,6 @@ class Letters:
     size: float = 12.0
     stretch: float = 1.0
     spacing: float = 0.0
-    outlined: bool = False
     lift: int = 0  # above 0 they are raised, below 0 lowered
     moved: int = 0  # half points up
     struck: bool = False
@@ -83,14 +141,14 @@ class Letters:
         if word not in _OF_LETTERS:
             return Letters() if word == "plain" else self
         name, read = _OF_LETTERS[word]
-        return replace(self, **{name: read(value)})
+        said = read(value)
+        return self if getattr(self, name) == said else replace(self, **{name: said})
 
 
 _OF_LETTERS: dict[str, tuple[str, Callable[[int | None], Any]]] = {
     "cf": ("colour", lambda value: value or 0),
     "highlight": ("highlight", lambda value: value or 0),
     "chcbpat": ("ground", lambda value: value or 0),  # \\cb is drawn by no program
-    **{f"ch{one}": ("ground", lambda value: _UNKNOWN) for one in _SHADED},
     "fs": ("size", lambda value: 12.0 if value is None else value / 2),
     "charscalex": ("stretch", lambda value: 1.0 if value is None else value / 100),
     "expnd": ("spacing", lambda value: (value or 0) / 4),
@@ -102,42 +160,60 @@ _OF_LETTERS: dict[str, tuple[str, Callable[[int | None], Any]]] = {
     "dn": ("moved", lambda value: -(6 if value is None else value)),
     "strike": ("struck", lambda value: value != 0),
     "striked": ("struck_twice", lambda value: value != 0),
-    **{word: ("outlined", lambda value: value != 0) for word in ("outl", "shad", "embo", "impr")},
 }
 """The looks that control words change, and what their values mean for them."""
 
 
 @dataclass(frozen=True)
 class Ground:
-    """The surroundings of a group's characters: its paragraph, and the shape that it is in."""
+    """The surroundings of a group's characters: its paragraph, the shape that it is in, and what makes it doubtful."""
 
     paragraph: int = 0
     line: int = 0  # twips; below 0 lines are exactly so high
+    left: int = 0  # twips, the indent of the paragraph
+    first: int = 0  # ... and of its first line beside that
     nested: bool = False  # in a table in a table
     in_shape: bool = False
+    fill: Colour | None = WHITE  # of a shape
     dropped: bool = False  # a capital that reaches over several lines of the next paragraph
-    box: tuple[int, int, int, int] = (0, 0, 0, 0)  # left, top, right, bottom of a shape in twips
+    doubt: str = ""
 
     def changed(self, word: str, value: int | None) -> "Ground":
         """These surroundings after a control word, which changes nothing if it is not about paragraphs or shapes."""
-        number = value or 0
         if word == "pard":
-            return replace(self, paragraph=0, line=0, nested=False, dropped=False)
-        if word == "dropcapli":
-            return replace(self, dropped=number > 0)
-        if word == "cbpat":
-            return replace(self, paragraph=number)
-        if word == "shading" or word.startswith("bg"):
-            return replace(self, paragraph=_UNKNOWN)
-        if word == "sl":
-            return replace(self, line=number)
-        if word == "itap":
-            return replace(self, nested=number > 1)
-        if word in _SIDES:
-            sides = list(self.box)
-            sides[_SIDES.index(word)] = number
-            return replace(self, box=(sides[0], sides[1], sides[2], sides[3]))
-        return self
+            return Ground(in_shape=self.in_shape, fill=self.fill, doubt=self.doubt) if self.is_shaped else self
+        if word in _OF_GROUND:
+            name, read = _OF_GROUND[word]
+            said = read(value or 0)
+            return self if getattr(self, name) == said else replace(self, **{name: said})
+        return self if self.doubt or not is_doubtful(word, value) else replace(self, doubt=f"\\{word}")
+
+    @property
+    def is_shaped(self) -> bool:
+        """Whether a word about its paragraph holds."""
+        return bool(self.paragraph or self.line or self.left or self.first or self.nested or self.dropped)
+
+    def drawn(self, name: str, value: str) -> "Ground":
+        """These surroundings after a property of the shape around them."""
+        if name == "fillColor" and value.isascii() and value.isdecimal() and len(value) < 9:
+            number = int(value)  # blue, green, red
+            return replace(self, fill=(number & 255, number >> 8 & 255, number >> 16 & 255))
+        if name == "fFilled":
+            return replace(self, fill=self.fill if value != "0" else None)
+        return self if _DRAWN.fullmatch(f"{name}={value}") else replace(self, doubt=f"\\sn {name}")
+
+
+_OF_GROUND: dict[str, tuple[str, Callable[[int], Any]]] = {
+    "dropcapli": ("dropped", lambda value: value > 0),
+    "cbpat": ("paragraph", lambda value: value),
+    "sl": ("line", lambda value: value),
+    "itap": ("nested", lambda value: value > 1),
+    "li": ("left", lambda value: value),
+    "fi": ("first", lambda value: value),
+}
+
+
+_OF_PAPER = {"viewbksp", "background", "titlepg", "facingp", "cellx"}  # and words that begin with "cl" or "tr"
 
 
 @dataclass
@@ -146,9 +222,14 @@ class Paper:
 
     colours: list[Colour | None] = field(default_factory=list)
     coloured: bool = False  # whether pages may have a background
-    cells: list[int] = field(default_factory=list)
+    cells: list[tuple[int, str]] = field(default_factory=list)  # the ground of each, and what makes it doubtful
     row: int = 0  # the height of rows in twips; below 0 they are exactly so high
+    shows: frozenset[str] = frozenset(
+        {"header", "headerr", "footer", "footerr"}
+    )  # the kinds of headers and footers that are drawn
     _cell: int = 0
+    _doubt: str = ""
+    _end: int = 0  # of the cell before
     _parts: list[int] = field(default_factory=list)
 
     def describe(self, word: str, value: int | None) -> None:
@@ -166,46 +247,58 @@ class Paper:
     def take(self, word: str, value: int | None) -> None:
         """Take up a control word of the page, rows and cells."""
         number = value or 0
+        if word not in _OF_PAPER and not word.startswith(("cl", "tr")):
+            return
         if word in {"viewbksp", "background"}:
             self.coloured = True
+        elif word == "titlepg":
+            self.shows |= {"headerf", "footerf"}
+        elif word == "facingp":
+            self.shows |= {"headerl", "footerl"}
         elif word == "trowd":
-            self.cells, self._cell, self.row = [], 0, 0
+            self.cells, self._cell, self._doubt, self._end, self.row = [], 0, "", _UNKNOWN, 0
         elif word == "trrh":
             self.row = number
         elif word == "clcbpat":
             self._cell = number
         elif word.startswith(("clshdng", "clbg", "trshdng", "trcbpat", "trbg")):
             self._cell = _UNKNOWN
+        elif word in {"clmrg", "clvmrg"}:
+            self._doubt = f"\\{word}"
         elif word == "cellx":
-            self.cells.append(self._cell)
-            self._cell = 0
+            thin = self._end != _UNKNOWN and number - self._end < _THIN
+            self.cells.append((self._cell, r"\cellx" if thin else self._doubt))
+            self._cell, self._doubt, self._end = 0, "", number
 
-    def hides(self, letters: Letters, ground: Ground, cell: int | None) -> str | None:
-        """The kind of hidden text (of hidden.KINDS) that characters are; `cell` is their place in a row of a table."""
+    def look(self, letters: Letters, ground: Ground, cell: int | None) -> Appearance:
+        """The look of characters; `cell` is their place in a row of a table."""
         heights = [-twips * TWIP for twips in (ground.line, self.row if cell is not None else 0) if twips < 0]
+        of_cell, doubt = 0, ground.doubt
+        if cell is not None:
+            known = cell < len(self.cells) and not ground.nested
+            of_cell, merged = self.cells[cell] if known else (_UNKNOWN if self.cells or ground.nested else 0, "")
+            doubt = doubt or merged
+        colour, background = self._colour(letters.colour), self._behind(letters, ground, of_cell)
+        if colour is not None and background is None:
+            doubt = doubt or "the colour behind it"
+        if is_doubtful("lin", ground.left) or is_doubtful("lin", ground.left + ground.first):
+            doubt = doubt or r"\li"
+        if abs(letters.moved) > max(12.0, 2 * letters.size):  # half points
+            doubt = doubt or r"\up"
         return Appearance(
-            colour=None if letters.outlined else self._colour(letters.colour),
-            background=self._behind(letters, ground, cell),
+            colour=colour,
+            background=background,
             size=letters.size,
             stretch=letters.stretch * squeezed(letters.spacing, letters.size),
             line=min(heights, default=None),
-            box=self._box(ground),
-        ).hides
+            doubt=doubt,
+        )
 
-    def _behind(self, letters: Letters, ground: Ground, cell: int | None) -> Colour | None:
-        of_cell = 0
-        if cell is not None:
-            of_cell = self.cells[cell] if cell < len(self.cells) and not ground.nested else _UNKNOWN
-        numbers = (letters.highlight, letters.ground, ground.paragraph, of_cell)
-        number = next((one for one in numbers if one), 0)
+    def _behind(self, letters: Letters, ground: Ground, of_cell: int) -> Colour | None:
+        number = next((one for one in (letters.highlight, letters.ground, ground.paragraph, of_cell) if one), 0)
         if number:
             return self._colour(number)
-        return None if self.coloured or ground.in_shape else WHITE
+        return ground.fill if ground.in_shape else None if self.coloured else WHITE
 
     def _colour(self, number: int) -> Colour | None:
         return self.colours[number] if 0 < number < len(self.colours) else None
-
-    def _box(self, ground: Ground) -> tuple[float, float, float, float] | None:
-        """The box of a shape; one beyond the page is moved onto it by some programs, so its place says nothing."""
-        left, top, right, bottom = (side * TWIP for side in ground.box)
-        return (left, top, right - left, bottom - top) if ground.in_shape and ground.box != (0, 0, 0, 0) else None

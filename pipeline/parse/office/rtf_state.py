@@ -5,9 +5,13 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
+from pipeline.parse.encoding import codepages
 from pipeline.parse.office.rtf_looks import Ground, Letters
 from pipeline.parse.office.word.fields import Field
+from pipeline.parse.sight.symbols import has_signs, shown_in
 from pipeline.parse.writer import TextWriter
+
+_OF_SIGNS = 2  # the character set of symbol fonts
 
 
 @dataclass
@@ -18,6 +22,7 @@ class Flow:
     """
 
     kind: str = "body"
+    word: str = ""  # the control word that opened it
     written: list[Callable[[TextWriter], None]] = field(default_factory=list)
     line: list[str] = field(default_factory=list)
     row: list[str] = field(default_factory=list)
@@ -48,3 +53,42 @@ class Group:
     of_field: Field | None = None
     unknown: str = ""  # the control word behind \\* that this group is silent for, and that no table has
     formula: etree._Element | None = None  # the part of it that this group is
+
+
+@dataclass
+class Fonts:
+    """The fonts of a document by number: their encodings, their names, and which have signs alone."""
+
+    encodings: dict[int, str] = field(default_factory=dict)
+    _names: dict[int, str] = field(default_factory=dict)
+    _of_signs: dict[int, bool] = field(default_factory=dict)  # and whether their character set says so
+    _font: int = -1  # the one that the font table describes
+
+    def describe(self, word: str, value: int | None) -> None:
+        """Take up a control word of the font table."""
+        if word == "f":
+            self._font = value or 0
+            self._names[self._font] = ""
+        elif word in {"fcharset", "cpg"}:
+            if word == "fcharset" and value == _OF_SIGNS:
+                self._of_signs[self._font] = True
+            encoding = codepages.of_charset(value or 0) if word == "fcharset" else codepages.of_page(value or 0)
+            if encoding and not (word == "fcharset" and (value or 0) in {0, 1}):
+                self.encodings[self._font] = encoding
+
+    def add_name(self, text: str) -> None:
+        """Take up a part of a font's name."""
+        name = self._names[self._font] = self._names.get(self._font, "") + text
+        if has_signs(name.strip(" ;")):
+            self._of_signs.setdefault(self._font, False)
+
+    def shown(self, font: int, text: str) -> str:
+        """The text as a font shows it."""
+        if font not in self._of_signs and text.isascii():
+            return text
+        return shown_in(self._names.get(font, ""), text, of_signs=self._of_signs.get(font, False))
+
+
+def paired(halves: str) -> str:
+    """The character of two surrogates; U+FFFD for what are none."""
+    return halves.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -15,6 +15,8 @@ NARROWEST = 0.05
 """The horizontal scale at which letters of any usual size are lines."""
 SLIVER = 2.0
 """Points: what is left of text in a line or row that is cut to this height cannot be read."""
+_ROOM = 0.6
+"""Of the size of letters: a line that is cut to less than this height shows only a part of them."""
 FAINTEST = 0.05
 """The opacity at which even black on white differs too little to be read."""
 _ADVANCE = 0.5  # of the size of a font: the usual width of a letter
@@ -56,6 +58,12 @@ class Look:
         if self._is_tiny:
             return "tiny"
         return self._lost_in_colour or self._lost_in_place or ("covered" if self.covered else None)
+
+    @property
+    def doubts(self) -> str:
+        """What touches text that is seen as far as is known, in a way that is not computed; "" for nothing."""
+        cut = self.line is not None and self.size is not None and self.line < _ROOM * abs(self.size)
+        return self.doubt or ("a line lower than its letters" if cut else "")
 
     def hides_in(self, paints: Iterable[Paint]) -> str | None:
         """How letters drawn in several paints, such as a fill and an outline, are hidden: if none of them is seen."""

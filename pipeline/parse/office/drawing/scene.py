@@ -10,102 +10,142 @@ from dataclasses import dataclass, replace
 
 from lxml import etree
 
-from pipeline.parse.markup.reading import local_name
+from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.drawing.slide_styles import USUAL_NAMES, A, SlideStyles
 from pipeline.parse.office.drawing.theme import (
     UNCLEAR,
     UNKNOWN,
     Fill,
     Theme,
-    is_opaque,
     over,
     own_fill,
     shape_fill,
     styled_fill,
 )
-from pipeline.parse.office.drawing.view import SHAPES, Pictures, View, is_turned
-from pipeline.parse.office.package import Package, children
+from pipeline.parse.office.drawing.view import EMU, SHAPES, View, doubt_of_group, doubt_of_shape, is_turned
+from pipeline.parse.office.package import children
 from pipeline.parse.sight.colours import WHITE, Colour, Paint
-from pipeline.parse.sight.look import EDGE, Box, holds, overlap
+from pipeline.parse.sight.look import EDGE, Appearance, Box, holds, overlap
 
 _RECTANGLES = {"rect", "roundRect", "flowChartProcess"}
 _COMPARED = 2_000_000  # pairs of shapes, beyond which nothing is known of what lies over what
+_OVER = 9.0  # points by which shapes may lie over one another, less than a line
+_USUAL, _LARGE = 18.0, 32.0  # points: the size of letters that say none, in shapes and in placeholders
+_WIDE, _HIGH = 0.55, 1.25  # of the size of letters: how wide they are, and how high their lines
+_LINE = 12.0  # points: the least height of a line of usual text
 
 
 @dataclass
 class Shape:
-    """A shape that is drawn: its box in points, its fill, whether that fills the box, and what is behind its text."""
+    """A shape that is drawn: its box in points, its fill, whether that fills the box, and what is behind its text.
 
-    part: str
+    `hides` is how it is hidden, `doubt` what may hide it in a way that is not computed.
+    """
+
     element: etree._Element
     box: Box | None
     fill: Fill
     whole: bool
     hides: str | None
+    doubt: str
     behind: Colour = UNKNOWN
 
-    def covers(self, box: Box, pictures: Pictures) -> bool:
-        """Whether the shape hides all that lies under it in a box."""
-        if not self.whole or self.box is None or not holds(self.box, box, EDGE):
-            return False
-        is_picture = local_name(self.element.tag) == "pic"
-        return pictures.is_opaque(self.part, self.element) if is_picture else is_opaque(self.fill)
+    def lies_over(self, words: Box) -> bool:
+        """Whether the shape may hide words in a box; of a table, which programs push over lists, half of them."""
+        if self.box is None or next(self.element.iter(A + "tbl"), None) is None:
+            return self.box is None or _meets(words, self.box)
+        sides = (
+            min(words[way] + words[way + 2], self.box[way] + self.box[way + 2]) - max(words[way], self.box[way])
+            for way in (0, 1)
+        )
+        return math.prod(max(side, 0.0) for side in sides) > words[2] * words[3] / 2
 
 
 @dataclass(frozen=True)
 class Layer:
     """The shapes under an element of a part: a slide, a layout, a master."""
 
-    part: str
     tree: etree._Element
     theme: Theme
 
 
 class Scene:
-    """All shapes of a slide before a background. What an animation shows or moves neither covers nor is covered."""
+    """All shapes of a slide before a background."""
 
-    def __init__(
-        self, pictures: Pictures, view: View, background: Colour, layers: list[Layer], styles: SlideStyles
-    ) -> None:
-        self._pictures = pictures
+    def __init__(self, view: View, background: Colour, layers: list[Layer], styles: SlideStyles) -> None:
         self._styles = styles
         self._background = background
-        self._moving = {
-            one.get("spid", "") for layer in layers for one in layer.tree.iterfind(".//{*}timing//{*}spTgt")
-        }
-        shapes = [shape for layer in layers for shape in self._drawn(layer, layer.tree, view)]
-        self._stack(shapes)
+        self._view = view
+        shapes = [shape for layer in layers for shape in self._drawn(layer, layer.tree, view, "")]
         self._shapes = {shape.element: shape for shape in shapes}
+        filled = [(place, shape) for place, shape in enumerate(shapes) if shape.fill]
+        texts = [(place, shape) for place, shape in enumerate(shapes) if _has_text(shape.element)]
+        for place, shape in texts if len(filled) * len(texts) <= _COMPARED else ():
+            below = self._under(shape.box, [one for number, one in filled if number < place])
+            shape.behind = below if local_name(shape.element.tag) == "graphicFrame" else over(shape.fill, below)
+            over_it = (one for number, one in filled if number > place)
+            box = self._words_box(shape)
+            if any(box is None or one.box is None or one.lies_over(box) for one in over_it):
+                shape.doubt = shape.doubt or "a shape over it"
 
     def hides(self, element: etree._Element) -> str | None:
         """How a shape or a group is hidden with all that it holds, if it is."""
         shape = self._shapes.get(element)
         return shape.hides if shape else None
 
-    def hides_run(self, paragraph: etree._Element, run: etree._Element) -> str | None:
-        """How a run (a:r) of a paragraph that is seen otherwise is hidden by its size or its colours."""
+    def look(self, paragraph: etree._Element, run: etree._Element) -> Appearance:
+        """The look of a run (a:r) of a paragraph."""
         element = next(paragraph.iterancestors("{*}sp", "{*}graphicFrame"), None)
-        if element is None:
-            return None
-        shape = self._shapes.get(element)
-        return self._styles.hides_run(element, paragraph, run, shape.behind if shape else UNKNOWN)
+        shape = None if element is None else self._shapes.get(element)
+        if element is None or shape is None:
+            return Appearance(doubt="a text outside of shapes")
+        return self._styles.look(element, paragraph, run, shape.behind, shape.doubt)
 
-    def _drawn(self, layer: Layer, tree: etree._Element, view: View) -> Iterator[Shape]:
+    def _words_box(self, shape: Shape) -> Box | None:
+        """The part of a shape's box in which its words stand at most, by the usual size of letters."""
+        element, box = shape.element, shape.box
+        family = [element, *self._styles.origins(element)]
+        bodies = [body for one in family for body in one.iterfind(f"{{*}}txBody/{A}bodyPr")]
+        if box is None or is_turned(element) or any(one.get("vert", "horz") != "horz" for one in bodies):
+            return box
+        x, y, width, height = box
+        said = [whole_number(one.get("sz"), 0) / 100 for one in element.iter(A + "rPr")]
+        size = max((one or (_LARGE if len(family) > 1 else _USUAL) for one in said), default=_LARGE)
+        texts = ["".join(one.text or "" for one in words.iter(A + "t")) for words in element.iter(A + "p")]
+        lines = sum(1 + len(text) * size * _WIDE // max(width, 1.0) for text in texts)
+        lines += sum(1 for _ in element.iter(A + "br"))
+        needed = min(height, lines * size * _HIGH + size)
+        anchor = next((one.get("anchor", "") for one in bodies if one.get("anchor")), "t")
+        top = {"t": 0.0, "ctr": (height - needed) / 2, "b": height - needed}.get(anchor)
+        return box if top is None else (x, y + top, width, needed)
+
+    def _drawn(self, layer: Layer, tree: etree._Element, view: View, doubt: str) -> Iterator[Shape]:
         for name, child in children(tree):
             if name not in SHAPES:
-                yield from self._drawn(layer, child, view) if len(child) and name != "timing" else ()
+                yield from self._drawn(layer, child, view, doubt) if len(child) and name != "timing" else ()
                 continue
             lies = view.appearance(child)
             if lies.box is None:
                 lies = replace(lies, box=self._styles.place(child))
-            number = next((one.get("id", "") for holder in child for one in holder.iterchildren("{*}cNvPr")), "")
-            moves = number in self._moving
-            hides = None if moves and lies.shown else lies.hides
             fill, whole = self._fill(layer, child, name)
-            box = None if lies.box is None or moves else lies.box
-            yield Shape(layer.part, child, box, [] if hides else fill, whole and not moves, hides)
-            if name == "grpSp" and not hides:
-                yield from self._drawn(layer, child, view.inside(name, child))
+            own = doubt or self._doubt(child, lies)
+            yield Shape(child, lies.box, [] if lies.hides else fill, whole, lies.hides, own)
+            if name == "grpSp" and not lies.hides:
+                yield from self._drawn(layer, child, view.inside(name, child), own)
+
+    def _doubt(self, element: etree._Element, lies: Appearance) -> str:
+        """What of a shape may hide its text in a way that is not computed: its properties, its place, its size."""
+        found = next(filter(None, map(doubt_of_shape, (element, *self._styles.origins(element)))), "")
+        if found := found or doubt_of_group(element):
+            return found
+        if lies.box is None or math.isinf(self._view.height):
+            return ""
+        x, y, width, height = lies.box
+        slide = self._view.width / EMU, self._view.height / EMU
+        if not (0 < x + width / 2 < slide[0] and 0 < y + height / 2 < slide[1]):
+            return "a place beyond the slide"
+        lines = sum(1 for _ in element.iter(A + "p", A + "br")) if local_name(element.tag) == "sp" else 0
+        return "text beyond the slide" if lines * _LINE > max(2 * height, slide[1] - y) else ""
 
     def _fill(self, layer: Layer, element: etree._Element, name: str) -> tuple[Fill, bool]:
         """The fill of a shape, and whether it fills the shape's box; groups and lines have none of their own."""
@@ -123,38 +163,21 @@ class Scene:
         fill = next((one for one in fills if one is not None), None)
         return fill or [], straight and form is not None and form.get("prst") in _RECTANGLES
 
-    def _stack(self, shapes: list[Shape]) -> None:
-        """Find what is behind and over each shape with text."""
-        filled = [(place, shape) for place, shape in enumerate(shapes) if shape.fill]
-        texts = [(place, shape) for place, shape in enumerate(shapes) if _has_text(shape.element)]
-        if len(filled) * len(texts) > _COMPARED:
-            return
-        for place, shape in texts:
-            below = [one for number, one in filled if number < place]
-            own = [] if local_name(shape.element.tag) == "graphicFrame" else shape.fill
-            shape.behind = over(own, self._under(shape.box, below))
-            above = [one for number, one in filled if number > place]
-            box = shape.box
-            if shape.hides is None and box is not None and any(one.covers(box, self._pictures) for one in above):
-                shape.hides = "covered"
-
     def _under(self, box: Box | None, below: list[Shape]) -> Colour:
         """The colour behind a box; UNKNOWN where it stands on more than one thing."""
-        seen: list[Fill] = []
-        for shape in reversed(below):
+        colour = self._background
+        for shape in below:
             if box is None or shape.box is None:
                 return UNKNOWN
-            if not overlap(box, shape.box):
-                continue
-            if not shape.whole or not holds(shape.box, box, EDGE):
-                return UNKNOWN
-            seen.append(shape.fill)
-            if is_opaque(shape.fill):
-                break
-        colour = self._background if not seen or not is_opaque(seen[-1]) else UNKNOWN
-        for fill in reversed(seen):
-            colour = over(fill, colour)
+            if overlap(box, shape.box):
+                colour = over(shape.fill, colour) if shape.whole and holds(shape.box, box, EDGE) else UNKNOWN
         return colour
+
+
+def _meets(box: Box, other: Box) -> bool:
+    """Whether two boxes have more than their edges in common."""
+    x, y, width, height = box
+    return overlap((x + _OVER, y + _OVER, max(width - 2 * _OVER, 1.0), max(height - 2 * _OVER, 1.0)), other)
 
 
 def background(trees: list[etree._Element], themes: list[Theme]) -> Colour:
@@ -180,8 +203,8 @@ def _has_text(element: etree._Element) -> bool:
     return local_name(element.tag) in {"sp", "graphicFrame"} and next(element.iter(A + "t"), None) is not None
 
 
-def sheet_scene(package: Package, part: str, tree: etree._Element, theme: Theme) -> Scene:
+def sheet_scene(tree: etree._Element, theme: Theme) -> Scene:
     """The shapes that lie on a sheet, which has no edges and whose cells may have any colour behind them."""
     view, theme = View(math.inf, math.inf), theme.renamed(USUAL_NAMES)
     styles = SlideStyles([tree], theme, tree, view)
-    return Scene(Pictures(package), view, UNKNOWN, [Layer(part, tree, theme)], styles)
+    return Scene(view, UNKNOWN, [Layer(tree, theme)], styles)

@@ -128,8 +128,13 @@ def _shown(writer: TextWriter, paragraph: etree._Element, scene: Scene | None) -
     """The text of a paragraph, by the job's rule without the runs that nobody sees, whose place stays empty."""
     shown = []
     for text, run in _pieces(paragraph):
-        kind = scene.hides_run(paragraph, run) if scene and run is not None and text.strip() else None
-        shown.append(" " if kind and writer.hide(kind, text) else text)
+        if scene is None or run is None or not text.strip():
+            shown.append(text)
+            continue
+        look = scene.look(paragraph, run)
+        if look.hides is None and look.doubts:
+            writer.doubtful(look.doubts, text)
+        shown.append(" " if look.hides and writer.hide(look.hides, text) else text)
     return "".join(shown)
 
 

@@ -4,7 +4,9 @@ A slide takes colours, places and looks of text from its layout, its master and 
 is the one of the layout with its number, else of its kind; that of the layout is the one of the master of its kind.
 """
 
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from lxml import etree
@@ -18,22 +20,30 @@ from pipeline.parse.sight.look import Appearance, Box, squeezed
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _USUAL = 18.0  # points
-_RELIEF = {A + name for name in ("outerShdw", "innerShdw", "prstShdw", "glow", "fillOverlay")}
+_HARMLESS = re.compile(
+    r"@(b|i|u|cap|kern|lang|altLang|dirty|err|smtClean|smtId|bmk|noProof|normalizeH|kumimoji|strike|sz|spc)=.*|"
+    r"@baseline=-?[0-5]?\d{1,4}%?|(solidFill|gradFill|noFill|blipFill|pattFill|grpFill|highlight|latin|ea|cs|sym|hlinkClick|"
+    r"hlinkMouseOver|rtl|uLn|uLnTx|uFill|uFillTx|extLst)"
+)
+"""Attributes (@) and children of run properties that are read, or keep nobody from seeing a text."""
+_OF_PARAGRAPH = re.compile(
+    r"@(lvl|algn|defTabSz|rtl|eaLnBrk|fontAlgn|latinLnBrk|hangingPunct)=.*|@mar[LR]=\d{1,7}|@indent=-?\d{1,6}|"
+    r"(spcBef|spcAft|bu\w+|tabLst|defRPr|extLst)"
+)
+"""Attributes (@) and children of paragraph properties that keep nobody from seeing a text."""
+_LEAST = 60  # percent of their usual height that lines need
 
 
 class Letters(NamedTuple):
     """The looks that a document states for letters; None where it states none. `size` and `spacing` (beside each
-    letter) are in points.
-
-    `line` is drawn around them, `marker` behind them; `relief`: their shadow or glow.
+    letter) are in points. `marker` is drawn behind them; `doubt` is a property whose effect is not computed.
     """
 
     size: float | None = None
     spacing: float | None = None
     ink: Fill | None = None
-    line: Fill | None = None
     marker: Fill | None = None
-    relief: Fill | None = None
+    doubt: str | None = None
 
 
 def _read_letters(properties: etree._Element | None, theme: Theme) -> Letters:
@@ -43,16 +53,36 @@ def _read_letters(properties: etree._Element | None, theme: Theme) -> Letters:
     marker = properties.find(A + "highlight")
     ink = own_fill(properties, theme)
     link = theme.colour("hlink") if properties.find(A + "hlinkClick") is not None else None
-    effects = properties.find(A + "effectLst")
-    line = properties.find(A + "ln")
     return Letters(
         _hundredths(properties.get("sz")),
         _hundredths(properties.get("spc")),
         ink if link is None else [Paint(link)],
-        None if line is None else own_fill(line, theme),
         None if marker is None else [theme.paint(marker)],
-        None if effects is None else [theme.paint(one) for one in effects if one.tag in _RELIEF],
+        _odd(properties, _HARMLESS),
     )
+
+
+def _odd(properties: etree._Element, harmless: re.Pattern[str]) -> str | None:
+    """The first attribute or child of properties whose effect is not computed; None for none."""
+    for key, value in properties.attrib.items():
+        if not harmless.fullmatch(f"@{key}={value}"):
+            return str(key)
+    for child in properties:
+        name = local_name(str(child.tag))
+        if not harmless.fullmatch(name) and not _is_neutral(name, child):
+            return name
+    return None
+
+
+def _is_neutral(name: str, child: etree._Element) -> bool:
+    """Whether an outline, effects or a distance of lines leave letters as they are."""
+    if name == "lnSpc":
+        return all(
+            not local_name(str(one.tag)).endswith("Pct") or whole_number(one.get("val", "").removesuffix("%"), 0)
+            >= _LEAST * (1 if one.get("val", "").endswith("%") else 1000)
+            for one in child
+        )  # fmt: skip
+    return name in {"ln", "effectLst"} and all(local_name(str(one.tag)) == "noFill" for one in child)
 
 
 def _inherited(said: Iterable[Letters]) -> Letters:
@@ -63,13 +93,24 @@ def _inherited(said: Iterable[Letters]) -> Letters:
     return found
 
 
-def _hides(letters: Letters, behind: Colour, scale: float) -> str | None:
-    """How letters in front of a colour are hidden, if they are; they are drawn `scale` times as large as they say."""
+def _look(letters: Letters, behind: Colour, scale: float, line: float | None, doubt: str) -> Appearance:
+    """The look of letters in front of a colour; they are drawn `scale` times as large as they say.
+
+    Of a gradient of known colours, what hides all of them hides the letters; one that hides some makes them doubtful.
+    """
     size = (_USUAL if letters.size is None else letters.size) * scale
-    plain = Appearance(size=size, stretch=squeezed(letters.spacing or 0.0, size), background=behind)
-    if plain.hides or letters.ink is None:
-        return plain.hides
-    return plain.hides_in([*letters.ink, *(letters.line or []), *(letters.relief or [])] or [Paint(TRANSPARENT)])
+    plain = Appearance(size=size, stretch=squeezed(letters.spacing or 0.0, size), background=behind, line=line)
+    paints = [Paint(TRANSPARENT)] if letters.ink == [] else letters.ink or []
+    looks = [replace(plain, colour=one.colour, opacity=one.opacity) for one in paints]
+    doubt = letters.doubt or doubt
+    if letters.doubt:  # an outline or a shadow may be seen where letters are not
+        return replace(plain, doubt=letters.doubt)
+    if any(one.colour is None for one in paints) or (paints and behind == UNKNOWN):
+        doubt = doubt or "its colour, or the one behind it"
+    seen = [one for one in looks if one.hides is None]
+    if looks and seen and len(seen) < len(looks):
+        doubt = doubt or "a gradient"
+    return replace((seen or looks or [plain])[0], doubt=doubt)
 
 
 def _scale_of(body: etree._Element) -> float:
@@ -101,6 +142,8 @@ class SlideStyles:
     def __init__(self, trees: list[etree._Element], theme: Theme, presentation: etree._Element, view: View) -> None:
         self.theme = theme
         self._trees = trees[1:]
+        self._origins: dict[etree._Element, list[etree._Element]] = {}
+        self._letters: dict[tuple[etree._Element, int], Letters] = {}
         self._view = view
         self._usual = presentation.find(P + "defaultTextStyle")
         self._texts = next((tree.find(P + "txStyles") for tree in reversed(trees)), None)
@@ -126,29 +169,40 @@ class SlideStyles:
         if self._texts is not None and kind == _NO_PLACEHOLDER:
             yield self._of_level(self._texts.find(P + "otherStyle"), level)
 
-    def hides_run(
-        self, shape: etree._Element, paragraph: etree._Element, run: etree._Element, behind: Colour
-    ) -> str | None:
-        """How a run (a:r) of a paragraph of a shape is hidden by its size or its colours, with a colour behind it.
+    def look(
+        self, shape: etree._Element, paragraph: etree._Element, run: etree._Element, behind: Colour, doubt: str
+    ) -> Appearance:
+        """The look of a run (a:r) of a paragraph of a shape, with a colour behind it and what may hide its text.
 
         PowerPoint does not read the defaults of a paragraph (a:defRPr), others do: text that either hides is hidden.
         """
+        of_paragraph = paragraph.find(A + "pPr")
+        if of_paragraph is not None:
+            doubt = doubt or _odd(of_paragraph, _OF_PARAGRAPH) or ""
         properties = (run.find(A + "rPr"), paragraph.find(f"{A}pPr/{A}defRPr"))
         own, usual = (_read_letters(one, self.theme) for one in properties)
-        said = list(self._said(shape, _level_of(paragraph)))
-        kinds = [self._hides(paragraph, _inherited([own, *said]), own, behind)]
-        if usual != Letters():
-            kinds.append(self._hides(paragraph, _inherited([own, usual, *said]), _inherited([own, usual]), behind))
-        return next((kind for kind in kinds if kind), None)
+        key = shape, _level_of(paragraph)
+        if key not in self._letters:
+            self._letters[key] = _inherited(self._said(*key))
+        said = self._letters[key]
+        look = self._seen(paragraph, _inherited([own, said]), own, behind, doubt)
+        if usual == Letters() or look.hides:
+            return look
+        other = self._seen(paragraph, _inherited([own, usual, said]), _inherited([own, usual]), behind, doubt)
+        return other if other.hides or other.doubts else look
 
-    def _hides(self, paragraph: etree._Element, letters: Letters, own: Letters, behind: Colour) -> str | None:
-        """How letters in a paragraph are hidden; `own` is what is said of them without any style."""
+    def _seen(
+        self, paragraph: etree._Element, letters: Letters, own: Letters, behind: Colour, doubt: str
+    ) -> Appearance:
+        """The look of letters in a paragraph; `own` is what is said of them without any style."""
         cell = next(paragraph.iterancestors(A + "tc"), None)
         if cell is not None:
             letters = letters._replace(ink=own.ink)  # a table style may say it
             behind = self._behind_cell(cell, behind)
         body = next(paragraph.iterancestors("{*}txBody"), None)
-        return _hides(letters, over(letters.marker, behind), 1.0 if body is None else _scale_of(body))
+        exact = paragraph.find(f"{A}pPr/{A}lnSpc/{A}spcPts")
+        line = None if exact is None else _hundredths(exact.get("val"))
+        return _look(letters, over(letters.marker, behind), 1.0 if body is None else _scale_of(body), line, doubt)
 
     def _behind_cell(self, cell: etree._Element, behind: Colour) -> Colour:
         """The colour behind the text of a cell; one without a fill of its own may have one of the table's style."""
@@ -160,10 +214,19 @@ class SlideStyles:
         return behind if style is None or style.upper() in _WITHOUT_FILLS else UNKNOWN
 
     def _of_level(self, styles: etree._Element | None, level: int) -> Letters:
-        return Letters() if styles is None else _read_letters(styles.find(f"{A}lvl{level}pPr/{A}defRPr"), self.theme)
+        paragraph = None if styles is None else styles.find(f"{A}lvl{level}pPr")
+        if paragraph is None:
+            return Letters()
+        letters = _read_letters(paragraph.find(A + "defRPr"), self.theme)
+        return letters if letters.doubt else letters._replace(doubt=_odd(paragraph, _OF_PARAGRAPH))
 
     def origins(self, shape: etree._Element) -> list[etree._Element]:
         """The placeholders of the layout and of the master that a shape is made from."""
+        if shape not in self._origins:
+            self._origins[shape] = self._found_origins(shape)
+        return self._origins[shape]
+
+    def _found_origins(self, shape: etree._Element) -> list[etree._Element]:
         place, found = _placeholder(shape), list[etree._Element]()
         if place is None:
             return found

@@ -59,7 +59,7 @@ class Theme:
             found = colour_of(value.lower())
             start = Paint(found if isinstance(found, tuple) else None)
         else:
-            start = Paint(rgb(value) if name == "srgbClr" else _from_parts(name, element))
+            start = Paint(rgb(value) if name == "srgbClr" else None)
         for change in element:
             start = _changed(start, local_name(change.tag), _amount(change))
         return start
@@ -128,19 +128,6 @@ def _blended(colour: RGB, share: float, with_light: float) -> RGB:
     return rgb_of(encoded(linear(part / 255) * share + with_light * (1 - share)) for part in colour)
 
 
-def _from_parts(name: str, element: etree._Element) -> RGB | None:
-    """A colour from its components as light (scrgbClr) or from hue, saturation and lightness (hslClr)."""
-    keys = {"scrgbClr": ("r", "g", "b"), "hslClr": ("sat", "lum")}.get(name)
-    shares = [_share(attribute(element, key)) for key in keys or ()]
-    parts = [min(max(share, 0.0), 1.0) for share in shares if share is not None]
-    if keys is None or len(parts) < len(keys):
-        return None
-    if name == "scrgbClr":
-        return rgb_of(map(encoded, parts))
-    hue = _share(attribute(element, "hue"))
-    return None if hue is None else rgb_of(colorsys.hls_to_rgb(hue * _WHOLE / 21_600_000, parts[1], parts[0]))
-
-
 def _share(value: str) -> float | None:
     """A percentage as a share: "50000" and "50%" are 0.5; None for what is none."""
     try:
@@ -197,11 +184,6 @@ def over(fill: Fill | None, behind: Colour) -> Colour:
         return behind
     colours = {one.colour if one.opacity >= 1 else mixed(one.colour, behind, one.opacity) for one in fill}
     return (colours.pop() if len(colours) == 1 else None) or UNKNOWN
-
-
-def is_opaque(fill: Fill | None) -> bool:
-    """Whether a fill hides what it lies over."""
-    return bool(fill) and all(one.opacity >= 1 for one in fill or ())
 
 
 def _read(fill: etree._Element, theme: Theme, around: Paint | None) -> Fill:

@@ -1,17 +1,17 @@
-"""Where the shapes of a slide lie, on it or outside it, whether they are marked as hidden, and which pictures hide.
+"""Where the shapes of a slide lie, on it or outside it, whether they are marked as hidden, what may hide their text.
 
 ISO/IEC 29500-1, 20.1.7: a shape has its place in a:xfrm, in English Metric Units; inside a group these are units of
-the group's own, from which its xfrm leads to those around it. A picture hides what lies under it if it is opaque.
+the group's own, from which its xfrm leads to those around it. What is neither read nor listed as harmless (_PLACE,
+_BODY) makes the text of a shape doubtful.
 """
 
 import math
-import struct
-import zlib
+import re
 from dataclasses import dataclass
 
 from lxml import etree
 
-from pipeline.parse.office.package import Package
+from pipeline.parse.markup.reading import local_name
 from pipeline.parse.sight.look import Appearance, Box
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -89,6 +89,60 @@ def is_turned(shape: etree._Element) -> bool:
     return transform is not None and transform.get("rot", "0") != "0"
 
 
+_PLACE = {"xfrm", "prstGeom", "custGeom", "noFill", "solidFill", "gradFill", "blipFill", "pattFill", "grpFill", "ln",
+          "effectLst", "effectDag", "extLst"}  # fmt: skip
+_BESIDE_TEXT = {"outerShdw", "innerShdw", "prstShdw", "reflection", "glow", "noFill"}
+_AUTOFIT = {"noAutofit", "spAutoFit", "normAutofit", "prstTxWarp", "extLst"}
+_BODY = re.compile(
+    r"(wrap|anchor|anchorCtr|rtlCol|fromWordArt|forceAA|compatLnSpc|upright|numCol|spcCol|spcFirstLastPara|vert|rot)=.*|"
+    r"(vert|horz)Overflow=overflow|horzOverflow=clip|[lrtb]Ins=(-?\d{1,6})"
+)
+_SCALES = (0.5, 2.0)  # the least and most that a group may change the size of what is in it without a doubt
+
+
+def doubt_of_shape(shape: etree._Element) -> str:
+    """What of a shape's properties may hide its text in a way that is not computed; "" for nothing."""
+    for body in shape.iterchildren("{*}txBody"):
+        for properties in body.iterchildren("{*}bodyPr"):
+            if doubt := doubt_of_body(properties):
+                return doubt
+    for properties in shape.iterchildren("{*}spPr", "{*}grpSpPr"):
+        for one in properties:
+            name = local_name(str(one.tag))
+            odd = [local_name(str(part.tag)) for part in one] if name in {"effectLst", "effectDag"} else [name]
+            if bad := [part for part in odd if part not in (_PLACE if odd == [name] else _BESIDE_TEXT)]:
+                return bad[0]
+    return ""
+
+
+def doubt_of_body(body: etree._Element) -> str:
+    """What of the properties of a text body (a:bodyPr) may hide its text in a way that is not computed."""
+    for key, value in body.attrib.items():
+        if not _BODY.fullmatch(f"{key}={value}"):
+            return str(key)
+    for one in body:
+        name = local_name(str(one.tag))
+        if name not in _AUTOFIT or one.get("prst", "textNoShape") != "textNoShape":
+            return name
+    return ""
+
+
+def doubt_of_group(shape: etree._Element) -> str:
+    """Whether a group makes what is in it much smaller or larger, or a shape lies outside of the group it is in."""
+    transform, parent = _transform(shape), shape.getparent()
+    outer, inner = _box(transform, "off", "ext"), _box(transform, "chOff", "chExt")
+    if outer and inner:
+        for whole, part in zip(outer[2:], inner[2:], strict=True):
+            if part and not _SCALES[0] <= whole / part <= _SCALES[1]:
+                return "the scale of a group"
+    around = None if parent is None else _box(_transform(parent), "chOff", "chExt")
+    if outer and around and all(around[2:]):
+        room = max(around[2:])
+        if any(not around[side] - room / 4 <= outer[side] <= around[side] + around[side + 2] for side in (0, 1)):
+            return "a place outside of its group"
+    return ""
+
+
 def _transform(shape: etree._Element) -> etree._Element | None:
     return next((found for path in _TRANSFORMS if (found := shape.find(path)) is not None), None)
 
@@ -106,74 +160,3 @@ def _box(transform: etree._Element | None, place: str, size: str) -> tuple[float
     except (ValueError, OverflowError):
         return None
     return x, y, width, height
-
-
-_R_EMBED = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}embed"
-_JPEG, _BMP, _PNG = b"\xff\xd8\xff", b"BM", b"\x89PNG\r\n\x1a\n"
-_FADING = ("alphaModFix", "alphaMod", "alphaRepl", "clrChange")
-_MOST = 1 << 25  # bytes of a picture, and of its pixels, that are looked at
-_PIXEL = {(6, 8): 4, (6, 16): 8, (4, 8): 2, (4, 16): 4}  # bytes of one, by colour type and bits, with an opacity
-
-
-class Pictures:
-    """The pictures of a package, each looked at once."""
-
-    def __init__(self, package: Package) -> None:
-        self._package = package
-        self._known: dict[str, bool] = {}
-
-    def is_opaque(self, part: str, picture: etree._Element) -> bool:
-        """Whether all of a picture (p:pic) in a part is drawn: it has no transparency and is not made paler."""
-        blip = next(picture.iter("{*}blip"), None)
-        if blip is None or any(next(blip.iterchildren("{*}" + name), None) is not None for name in _FADING):
-            return False
-        relation = self._package.relations(part).get(blip.get(_R_EMBED, ""))
-        if relation is None or relation.external or not self._package.has(relation.target):
-            return False
-        if relation.target not in self._known:
-            self._known[relation.target] = _is_opaque(self._package.head(relation.target, _MOST))
-        return self._known[relation.target]
-
-
-def _is_opaque(data: bytes) -> bool:
-    """Whether a picture hides all below it, by its format or its chunks (PNG, third edition, 5.3 and 11)."""
-    if not data.startswith(_PNG) or len(data) < 29:
-        return data.startswith((_JPEG, _BMP))
-    width, height, bits, kind, _, _, interlaced = struct.unpack_from(">IIBBBBB", data, 16)
-    at, pieces = len(_PNG), list[bytes]()
-    while at + 8 <= len(data):
-        length, name = struct.unpack_from(">I4s", data, at)
-        if name == b"tRNS":
-            return False
-        if name == b"IDAT" and (kind, bits) not in _PIXEL:
-            return True
-        pieces += [data[at + 8 : at + 8 + length]] if name == b"IDAT" else []
-        at += 12 + length
-    size = height * (1 + width * _PIXEL.get((kind, bits), _MOST))
-    if interlaced or size > _MOST:
-        return False
-    try:
-        rows = zlib.decompressobj().decompress(b"".join(pieces), max(size, 1))
-        return len(rows) == size and _is_filled(rows, width, _PIXEL[kind, bits], bits // 8)
-    except zlib.error:
-        return False
-
-
-def _is_filled(rows: bytes, width: int, pixel: int, depth: int) -> bool:
-    """Whether every opacity is the highest, told from the rows as filters left them (9.2), of so many bytes a pixel.
-
-    Each of the five filters leaves one pattern of a row without transparency below another one.
-    """
-    length = 1 + width * pixel
-    for start in range(0, len(rows), length):
-        first, rest = (_FIRST_ROW if start == 0 else _NEXT_ROWS).get(rows[start], (0, 0))
-        for place in range(pixel - depth, pixel):
-            found = rows[start + 1 + place : start + length : pixel]
-            if found != bytes([first]) + bytes([rest]) * (width - 1):
-                return False
-    return bool(rows)
-
-
-# What a filter leaves of the opacity 255 in the first pixel of a row and in the others: none, sub, up, average, Paeth.
-_FIRST_ROW = {0: (255, 255), 1: (255, 0), 2: (255, 255), 3: (255, 128), 4: (255, 0)}
-_NEXT_ROWS = {0: (255, 255), 1: (255, 0), 2: (0, 0), 3: (128, 0), 4: (0, 0)}

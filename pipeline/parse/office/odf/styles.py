@@ -2,19 +2,21 @@
 
 Colour, size, opacity and ground of runs (ODF 1.3, part 3, 16.29 and 20): a property holds as the run's style says it,
 else the paragraph's, else that of the shape or cell around it, else the default. The colour of text without one is
-chosen by the program to be read, so it is unknown and hides nothing.
+chosen by the program to be read, so it hides nothing. Any property beyond those computed here and those that cannot
+matter (_PLAIN, and _WITHIN by their length) makes the text doubtful.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 from lxml import etree
 
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.drawing.theme import rgb
 from pipeline.parse.office.odf.document import attribute, full, name_of, named
-from pipeline.parse.sight.colours import Colour
+from pipeline.parse.sight.colours import Colour, alike
 from pipeline.parse.sight.look import Appearance, squeezed
 from pipeline.parse.sight.raised import lowered, raised, struck
 from pipeline.parse.sight.symbols import has_signs, shown_in
@@ -33,6 +35,7 @@ class Styles:
         self._styles: dict[tuple[str, str], etree._Element] = {}
         self._values: dict[tuple[str, str, str, str], str | None] = {}
         self._data: dict[str, etree._Element] = {}
+        self._doubts: dict[etree._Element, str] = {}
         self._defaults: dict[str, etree._Element] = {}
         self._lists: dict[str, dict[int, etree._Element]] = {}
         self.outline: dict[int, etree._Element] = {}
@@ -89,6 +92,30 @@ class Styles:
         ]
         others = [attribute(one, "style:apply-style-name") for one in style.iterchildren(full("style:map"))]
         return not drawn and all(other != name and self._is_empty(other) for other in others)
+
+    def doubt(self, family: str, name: str) -> str:
+        """What a style, or one that it is based on, says that may hide a text in a way that is not computed."""
+        for style in self._chain(family, name):
+            if style not in self._doubts:
+                maps = family != "table-cell" and style.find(full("style:map")) is not None
+                holders = (one for one in style if name_of(one.tag).endswith("-properties"))
+                self._doubts[style] = "a condition" if maps else next(filter(None, map(doubt_of, holders)), "")
+            if self._doubts[style]:
+                return self._doubts[style]
+        return ""
+
+    def colours_text(self, name: str, ground: Colour | None) -> str:
+        """What says that a number format, or one that it gives way to, colours text so that it may not be seen."""
+        style = self._data.get(name)
+        others = (
+            () if style is None else [attribute(one, "style:apply-style-name") for one in named(style, "style:map")]
+        )
+        for one in (style, *(self._data.get(other) for other in others)):
+            for said in () if one is None else named(one, "style:text-properties"):
+                colour = rgb(attribute(said, "fo:color")[1:])
+                if doubt_of(said) or alike(colour, ground) or (colour is not None and ground is None):
+                    return "a number format"
+        return ""
 
     def is_conditional(self, family: str, name: str) -> bool:
         """Whether a style gives way to others on conditions."""
@@ -149,7 +176,7 @@ def _by_level(style: etree._Element) -> dict[int, etree._Element]:
     return {whole_number(attribute(level, "text:level"), 0): level for level in levels}
 
 
-_TEXT, _GRAPHIC = "style:text-properties", "style:graphic-properties"
+_TEXT, _GRAPHIC, _OF_CELL = "style:text-properties", "style:graphic-properties", "loext:graphic-properties"
 _LENGTH = re.compile(r"(-?\d*\.?\d+)\s*(cm|mm|in|pt|pc|px|%)?")
 _POINTS = {"cm": 72 / 2.54, "mm": 7.2 / 2.54, "in": 72.0, "pt": 1.0, "pc": 12.0, "px": 0.75, None: 72 / 2.54}
 _LINES_THROUGH = ("style:text-line-through-style", "style:text-line-through-type")
@@ -158,6 +185,7 @@ _USUAL = 12.0  # points
 _REMEMBERED = 10_000
 
 
+@lru_cache(4096)
 def length(text: str | None, whole: float | None = None) -> float | None:
     """A length in points, a share of `whole` where it is in percent; None where that is not known."""
     match = _LENGTH.fullmatch((text or "").strip())
@@ -168,8 +196,63 @@ def length(text: str | None, whole: float | None = None) -> float | None:
     return float(match[1]) * _POINTS[match[2]]
 
 
+_NAMES = (
+    "align allow-overlap anchor-page-number anchor-type area-type background-objects-visible background-size "
+    "background-visible blue border-model caption-angle class-names clip color-inversion color-mode column-width "
+    "contextual-spacing contrast country decorative direction display duration editable end-intensity fill fill- "
+    "gradient-name fill-hatch-name fill-image-name fit-to-contour fit-to-size flow-with-text font-independent-line- "
+    "spacing font-size footnote-max-height gamma green height hyphenate image-opacity justify-single-word language "
+    "letter-kerning letter-spacing line-break line-height-at-least line-number line-spacing luminance margin-gutter "
+    "mirror opacity orphans paragraph-rsid protect punctuation-wrap red register-true rfc-language-tag rotation-align "
+    "rotation-angle row-height rsid run-through script shrink-to-fit text-align text-align-last text-autospace text- "
+    "scale text-shadow text-transform transition-speed transition-style transition-type use-optimal-column-width use- "
+    "optimal-row-height use-window-font-color vertical-align visibility widows width wrap wrap-contour wrap-option "
+    "writing-mode x y z-index"
+)
+_PLAIN = re.compile(
+    rf"({_NAMES.replace(' ', '|')})=.*|"
+    r"(font-(?!size|relief)|text-(under|over|line-through)|country-|script-|language-|hyphenation-|padding|border|"
+    r"shadow|stroke|marker|(start|end)-(line|guide)|break-|page-(?!width|height)|keep-|tab-|number-|textarea-|layout-grid|snap-to|print|"
+    r"vertical-(pos|rel)|horizontal-(pos|rel)|wrap-|auto-|rel-|decimal-|diagonal|num-|secondary-fill|tile-|display-|"
+    r"min-(width|height)|caption-|show-|visible-area)[\w-]*=.*|"
+    r"(color|fill-color|background-color)=(#[0-9a-fA-F]{6}|transparent)|line-height=(?!-?[0-5]?\d%).*|"
+    r"text-position=(super|sub|-?\d\d?%)( .*)?|font-size-(asian|complex|rel)[\w-]*=([4-9]|\d\d+)([.]\d+)?(pt|%)|"
+    r"cell-protect=(none|protected|formula-hidden)|[\w-]+=(none|0%|0|0cm|0in|0pt|false|auto|normal|100%)",
+    re.DOTALL,
+)
+"""Properties, as name=value, whose effect is computed or that keep nobody from seeing a text."""
+_WITHIN = {
+    **dict.fromkeys(("margin", "margin-left", "margin-right", "text-indent", "space-before"), (-73.0, 400.0)),
+    **dict.fromkeys(("margin-top", "margin-bottom"), (-15.0, 1000.0)), "min-label-width": (0.0, 200.0),
+    **dict.fromkeys(("page-width", "page-height"), (200.0, 5000.0)), "min-label-distance": (0.0, 200.0),
+}  # fmt: skip
+"""Properties that are plain while their length in points is between two others."""
+
+
+@lru_cache(4096)
+def _is_plain(name: str, value: str) -> bool:
+    if name not in _WITHIN or value.endswith("%"):
+        return name in _WITHIN or _PLAIN.fullmatch(f"{name}={value}") is not None
+    found, (least, most) = length(value), _WITHIN[name]
+    return found is not None and least <= found <= most
+
+
+def doubt_of(holder: etree._Element) -> str:
+    """The first attribute or child of properties that may hide a text in a way that is not computed; "" for none."""
+    for key, value in holder.attrib.items():
+        if not _is_plain(name := str(key).rpartition("}")[2], str(value)):
+            return name
+    parts = {str(child.tag).rpartition("}")[2]: child for child in holder}
+    odd = [name for name, part in parts.items() if name not in _PARTS or (name == "background-image" and part.attrib)]
+    return odd[0] if odd else ""
+
+
+_PARTS = {"tab-stops", "drop-cap", "background-image", "columns", "footnote-sep", "char-complex-color", "list-style",
+          "list-level-label-alignment", "fill-complex-color", "text-columns"}  # fmt: skip
+
+
 @dataclass(frozen=True)
-class Look:
+class TextProperties:
     """How a run is drawn, and on what; None is what is not known. Sizes are in points."""
 
     shown: bool = True
@@ -184,6 +267,7 @@ class Look:
     lift: int = 0  # above 0 it is raised, below 0 lowered
     struck: bool = False
     font: tuple[str, bool] = _NO_SIGNS  # its name, and whether the document says that it has signs alone
+    doubt: str = ""
 
     def drawn(self, text: str) -> str:
         """The text as its font shows it, with the marks of what is raised, lowered or struck out."""
@@ -192,14 +276,20 @@ class Look:
         text = raised(text) if self.lift > 0 else lowered(text) if self.lift < 0 else text
         return struck(text) if self.struck else text
 
+    @cached_property
+    def appearance(self) -> Appearance:
+        """How text with these properties appears."""
+        size = self.size * self.raised
+        on_what = "the colour behind it" if self.colour is not None and self.ground is None else ""
+        return Appearance(
+            shown=self.shown, colour=self.colour, background=self.ground, opacity=self.opacity, size=size,
+            stretch=self.stretch * squeezed(self.spacing, size), line=self.line, doubt=self.doubt or on_what,
+        )  # fmt: skip
+
     @property
     def hides(self) -> str | None:
         """The kind of hidden text (of hidden.KINDS) that text of this look is; None if it can be seen."""
-        size = self.size * self.raised
-        return Appearance(
-            shown=self.shown, colour=self.colour, background=self.ground, opacity=self.opacity, size=size,
-            stretch=self.stretch * squeezed(self.spacing, size), line=self.line,
-        ).hides  # fmt: skip
+        return self.appearance.hides
 
 
 class Looks:
@@ -207,10 +297,10 @@ class Looks:
 
     def __init__(self, styles: Styles) -> None:
         self._styles = styles
-        self._known: dict[tuple[str, str, Look], Look] = {}
-        self.first = self._changed(Look(), [styles.default("paragraph", _TEXT)])
+        self._known: dict[tuple[str, str, TextProperties], TextProperties] = {}
+        self.first = self._changed(TextProperties(), [styles.default("paragraph", _TEXT)])
 
-    def of(self, family: str, name: str, outer: Look) -> Look:
+    def of(self, family: str, name: str, outer: TextProperties) -> TextProperties:
         """The look in something of a family ("text", "paragraph", "table-cell") and style within another."""
         if not name:
             return outer
@@ -221,11 +311,30 @@ class Looks:
             self._known[key] = self._made(family, name, outer)
         return self._known[key]
 
-    def _made(self, family: str, name: str, outer: Look) -> Look:
+    def _made(self, family: str, name: str, outer: TextProperties) -> TextProperties:
         chain = list(reversed(list(self._styles.properties(family, name, _TEXT))))
         look = self._changed(outer, chain)
-        fill = self._styles.value(family, name, f"style:{family}-properties", "fo:background-color")
-        return look if family == "text" else replace(look, ground=_over(fill, look.ground))
+        if doubt := look.doubt or self._styles.doubt(family, name):
+            look = replace(look, doubt=doubt)
+        if family in {"text", "graphic", "presentation"}:
+            return look
+        kind = f"style:{family}-properties"
+        fill, height, *indents = (
+            self._styles.value(family, name, kind, f"fo:{wanted}")
+            for wanted in ("background-color", "line-height", "margin-left", "text-indent")
+        )
+        if family == "table-cell" and fill is None:
+            filled, colour = (
+                self._styles.value(family, name, _OF_CELL, f"draw:{one}") for one in ("fill", "fill-color")
+            )
+            fill = colour if filled == "solid" else "" if filled in {None, "none"} else "unknown"
+        look = replace(look, ground=_over(fill, look.ground))
+        if family != "paragraph":
+            return look
+        if sum(length(one) or 0.0 for one in indents) < _WITHIN["margin"][0]:
+            look = replace(look, doubt=look.doubt or "text-indent")
+        cut = length(height)
+        return look if cut is None else replace(look, line=cut if look.line is None else min(cut, look.line))
 
     def fill(self, family: str, name: str, around: Colour | None, *, flows: bool) -> Colour | None:
         """The colour behind the text of a shape: its own if that is opaque, else the one around it; None if not known.
@@ -244,7 +353,7 @@ class Looks:
         solid = fill == "solid" and (length(opacity, 1.0) or (0.0 if opacity else 1.0)) >= 1
         return rgb(colour[1:]) if solid and colour else None
 
-    def _changed(self, look: Look, chain: list[dict[str, str]]) -> Look:
+    def _changed(self, look: TextProperties, chain: list[dict[str, str]]) -> TextProperties:
         """A look changed by the properties of styles, from the most general one on."""
         for place, said in enumerate(chain):
             display, automatic = said.get("text:display"), said.get("style:use-window-font-color") == "true"

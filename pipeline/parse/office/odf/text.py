@@ -21,7 +21,7 @@ from pipeline.parse.office.odf.line import (
     hides_itself,
     is_numbered,
 )
-from pipeline.parse.office.odf.styles import Look, Looks, Styles, length
+from pipeline.parse.office.odf.styles import Looks, Styles, TextProperties, length
 from pipeline.parse.office.odf.view import Page, style_of
 from pipeline.parse.writer import CELL, TextWriter
 
@@ -31,6 +31,7 @@ _SILENT = {"text:script", "svg:title", "svg:desc", "text:note-citation"}
 _NO_SHAPES = {"draw:g", "draw:text-box", "draw:a", "draw:image"}
 _OBJECTS = {"draw:object", "draw:object-ole"}
 _MARKS = {"footnote": "[{}]", "endnote": "[e{}]"}
+_THIN = 5.0  # points
 _TITLES = {"Title": 1, "Subtitle": 2}
 
 
@@ -81,7 +82,7 @@ class Flow:
 
     def shape(self, shape: etree._Element) -> None:
         """Write a shape as a block of its own."""
-        kind = self.page.hides(shape, self.styles)
+        kind = self.page.hides(shape)
         if kind:
             self.hidden(kind, partial(self._shape, shape))
         else:
@@ -92,17 +93,19 @@ class Flow:
         self._within(self._look_in(shape), partial(self.blocks, shape))
         self.writer.gap()
 
-    def _look_in(self, shape: etree._Element) -> Look:
+    def _look_in(self, shape: etree._Element) -> TextProperties:
         """The look in a shape: that of all text, on its own ground."""
         if name_of(shape.tag) in _NO_SHAPES or not name_of(shape.tag).startswith("draw:"):
             return self.look
-        behind = self.page.behind(shape, self.styles)
-        ground = self.looks.fill(*style_of(shape), behind, flows=self.page.flows)
-        # What a shape's style says of letters is not read: their colour is not known where they say nothing themselves.
-        first = self.looks.first
-        return replace(first, ground=ground, colour=first.colour if self.page.flows else None)
+        look = self.looks.of(*style_of(shape), self.looks.first)
+        if not self.page.flows:
+            look = self.looks.of("paragraph", attribute(shape, "draw:text-style-name"), look)
+        ground = self.page.behind(shape)
+        if shape.find(full("table:table")) is None:
+            ground = self.looks.fill(*style_of(shape), ground, flows=self.page.flows)
+        return replace(look, ground=ground, doubt=look.doubt or self.page.doubts(shape))
 
-    def _within(self, look: Look, write: Callable[[], None]) -> None:
+    def _within(self, look: TextProperties, write: Callable[[], None]) -> None:
         outer, self.look = self.look, look
         write()
         self.look = outer
@@ -200,7 +203,10 @@ class Flow:
 
     def _table(self, table: etree._Element) -> None:
         self.writer.gap()
-        self._within(self._look_of("table", table), partial(self._rows, table))
+        look, columns = self._look_of("table", table), list(named(table, "table:table-column"))
+        if any(self._is_thin(one) for one in columns):
+            look = replace(look, doubt=look.doubt or "a narrow column")
+        self._within(look, partial(self._rows, table))
         self.writer.gap()
 
     def _rows(self, holder: etree._Element) -> None:
@@ -228,12 +234,18 @@ class Flow:
         for _ in range(count):
             self.writer.cells(cells)
 
-    def _look_of(self, family: str, part: etree._Element) -> Look:
+    def _look_of(self, family: str, part: etree._Element) -> TextProperties:
         """The look in a region of a table; a row of a fixed height cuts what is in it."""
         name = attribute(part, "table:style-name")
         look = self.looks.of(family, name, self.look)
         height = self.styles.value(family, name, "style:table-row-properties", "style:row-height")
         return replace(look, line=length(height)) if family == "table-row" else look
+
+    def _is_thin(self, column: etree._Element) -> bool:
+        """Whether a column of a table of a text is hidden, or has no room for letters."""
+        name = attribute(column, "table:style-name")
+        width = self.styles.value("table-column", name, "style:table-column-properties", "style:column-width")
+        return attribute(column, "table:visibility") not in {"", "visible"} or (length(width) or _THIN) < _THIN
 
     def _cell(self, cell: etree._Element) -> str:
         outer, self.look = self.look, self._look_of("table-cell", cell)
@@ -288,17 +300,20 @@ class Flow:
         if not charts:
             self._document.unread += 1
 
-    def _inline(self, element: etree._Element, line: Line, look: Look) -> None:
+    def _inline(self, element: etree._Element, line: Line, look: TextProperties) -> None:
         self._literal(element.text, line, look)
         for child in element:
             self._piece(child, line, look)
             self._literal(child.tail, line, look)
 
-    def _literal(self, text: str | None, line: Line, look: Look) -> None:
-        if text and not ((kind := look.hides) and not text.isspace() and self.writer.hide(kind, text)):
-            line.literal(text, look.drawn)
+    def _literal(self, text: str | None, line: Line, look: TextProperties) -> None:
+        if not text or ((kind := look.hides) and not text.isspace() and self.writer.hide(kind, text)):
+            return
+        if doubts := look.appearance.doubts:
+            self.writer.doubtful(doubts, text)
+        line.literal(text, look.drawn)
 
-    def _piece(self, element: etree._Element, line: Line, look: Look) -> None:
+    def _piece(self, element: etree._Element, line: Line, look: TextProperties) -> None:
         name = name_of(element.tag)
         if name in {"text:s", "text:tab", "text:line-break"}:
             line.exact(blank(element))
@@ -330,7 +345,7 @@ class Flow:
         self.notes[kind].append(text)
         return _MARKS[kind].format(len(self.notes[kind]))
 
-    def _hidden_text(self, element: etree._Element, line: Line, look: Look) -> None:
+    def _hidden_text(self, element: etree._Element, line: Line, look: TextProperties) -> None:
         """Add the text of a field that is shown only on a condition."""
         look = replace(look, shown=False) if attribute(element, "text:is-hidden") == "true" else look
         self._literal(element.text or attribute(element, "text:string-value"), line, look)

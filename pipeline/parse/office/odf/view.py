@@ -1,7 +1,8 @@
 """Where shapes of OpenDocument lie on their page, and which of them nobody sees (ODF 1.3, part 3, 10.3 and 19.575)."""
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from lxml import etree
 
@@ -13,53 +14,78 @@ from pipeline.parse.sight.look import Appearance, Box, holds, overlap
 _GRAPHIC = "style:graphic-properties"
 _LAYOUT = "style:page-layout-properties"
 _MOST = 500  # shapes of a page that are compared with each other
+_PAINTED = {"draw:image", "draw:object", "draw:object-ole", "draw:plugin", "table:table"}
+_OVER = 9.0  # points by which shapes may lie over one another, less than a line
+_EDGE, _NEAR = 72.0, 15.0  # points by which a place may lie before the edge of a page, and before its far one
+_SHAPE = re.compile(
+    r"(id|name|style-name|text-style-name|layer|[xy]|[xy][12]|width|height|z-index|anchor-(type|page-number)|class|"
+    r"user-transformed|placeholder|rel-(width|height)|control|caption-(id|point-[xy])|corner-radius|viewBox|points|d|"
+    r"end-cell-address|end-[xy]|table-background|copy-of|kind|type|start-(shape|glue-point|angle)|end-(shape|glue-point|angle)|"
+    r"line-skew|title|chain-next-name|min-(width|height))$"
+)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A shape: where it lies, what it is filled with ("" for nothing, None for what is no plain colour)."""
+
+    element: etree._Element
+    box: Box
+    fill: Colour | None
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page of a size in points, and the shapes on it: where they lie, and what they are filled with.
-
-    `flows`: places are relative to paragraphs, anywhere on the page.
-    """
+    """A page of a size in points, and the shapes on it. `flows`: places are relative to paragraphs of a text."""
 
     width: float | None = None
     height: float | None = None
     ground: Colour | None = None
     flows: bool = False
     layers: frozenset[str] = frozenset()  # that are not shown
-    shapes: tuple[tuple[etree._Element, Box, Colour | None], ...] = field(default=())
+    shapes: tuple[Placed, ...] = ()
 
-    def hides(self, shape: etree._Element, styles: Styles) -> str | None:
+    def hides(self, shape: etree._Element) -> str | None:
         """How a shape is hidden (a kind of hidden.KINDS), if it is."""
         if attribute(shape, "draw:layer") in self.layers:
             return "marked_hidden"
-        box = _placed(shape, styles)
-        if box is None or self.width is None or self.height is None:
+        box = placed(shape)
+        if self.flows or box is None or self.width is None or self.height is None:
             return None
-        clip = (0.0, 0.0, self.width, self.height)
-        if self.flows and attribute(shape, "text:anchor-type") != "page":
-            clip = (-self.width, -self.height, 2 * self.width, 2 * self.height)
-        if self.flows and name_of(shape.tag) == "draw:frame":  # programs move it onto the page from the sides
-            box = (0.0, box[1], self.width, box[3])
         # Text may reach out of shapes that are too small.
-        seen = Appearance(box=(*box[:2], max(box[2], 1.0), max(box[3], 1.0)), clip=clip)
-        return seen.hides or ("covered" if self._is_covered(shape, box) else None)
+        clip = (0.0, 0.0, self.width, self.height)
+        return Appearance(box=(*box[:2], max(box[2], 1.0), max(box[3], 1.0)), clip=clip).hides
 
-    def behind(self, shape: etree._Element, styles: Styles) -> Colour | None:
-        """The colour behind a shape: the page's where no other shape lies there, else None."""
-        box = _placed(shape, styles)
-        if not self.shapes or (box is not None and not any(_meets(box, shape, one) for one in self.shapes)):
-            return self.ground
-        return None
-
-    def _is_covered(self, shape: etree._Element, box: Box) -> bool:
-        """Whether an opaque shape that comes later lies over all of it."""
+    def doubts(self, shape: etree._Element) -> str:
+        """What of a shape's place may hide it in a way that is not computed; "" for nothing."""
+        odd = [one for key in shape.attrib if not _SHAPE.match(one := str(key).rpartition("}")[2])]
+        box = placed(shape)
+        if odd or box is None or self.width is None or self.height is None:
+            return odd[0] if odd else ""
+        if not -_EDGE <= box[0] <= self.width - _NEAR or not -_EDGE <= box[1] <= self.height - _NEAR:
+            return "its place"
         later = False
-        for other, its, fill in self.shapes:
-            if later and isinstance(fill, tuple) and holds(its, box):
-                return True
-            later = later or other is shape
-        return False
+        for other in self.shapes:
+            if later and other.fill != "" and _meets(box, other.box):
+                return "a shape over it"
+            later = later or other.element is shape
+        return ""
+
+    def behind(self, shape: etree._Element) -> Colour | None:
+        """The colour behind a shape: that of the shape under all of it, else the page's; None where that is not one."""
+        box, under = placed(shape), self.ground
+        for other in self.shapes:
+            if other.element is shape:
+                break
+            if other.fill != "" and (box is None or overlap(box, other.box)):
+                under = other.fill if box is not None and holds(other.box, box, _OVER) else None
+        return under
+
+
+def _meets(box: Box, other: Box) -> bool:
+    """Whether two boxes have more than their edges in common."""
+    x, y, width, height = box
+    return overlap((x + _OVER, y + _OVER, width - 2 * _OVER, height - 2 * _OVER), other)
 
 
 def text_page(common: etree._Element) -> Page:
@@ -80,15 +106,14 @@ def slide_page(styles: Styles, looks: Looks, common: etree._Element, slide: etre
     """A slide: its size, its ground, and the shapes on it and behind it."""
     name = attribute(slide, "draw:master-page-name")
     master = next((one for one in master_pages(common) if attribute(one, "style:name") == name), None)
-    shapes = list(_shapes([*([] if master is None else master), *slide]))[:_MOST]
-    placed = tuple(
-        (shape, box, _painted(shape, looks)) for shape in shapes if (box := _placed(shape, styles)) is not None
-    )
+    behind = [] if master is None else [one for one in master if not attribute(one, "presentation:class")]
+    shapes = list(_shapes([*behind, *slide]))[:_MOST]
+    on_it = tuple(Placed(one, box, _painted(one, looks)) for one in shapes if (box := placed(one)) is not None)
     width, height = _size(common, master)
     off = [one for one in named(common, "draw:layer") if attribute(one, "draw:display") in {"none", "printer"}]
     hidden = frozenset(attribute(one, "draw:name") for one in off)
-    behind = [attribute(one, "draw:style-name") for one in (slide, master) if one is not None]
-    return Page(width, height, _ground(styles, behind), layers=hidden, shapes=placed)
+    names = [attribute(one, "draw:style-name") for one in (slide, master) if one is not None]
+    return Page(width, height, _ground(styles, names), layers=hidden, shapes=on_it)
 
 
 def _ground(styles: Styles, names: Iterable[str]) -> Colour | None:
@@ -123,7 +148,7 @@ def _shapes(holder: Iterable[etree._Element]) -> Iterable[etree._Element]:
 
 def _painted(shape: etree._Element, looks: Looks) -> Colour | None:
     """The colour that fills a shape; None for pictures and what is not known, "" for no fill."""
-    if any(name_of(child.tag) in {"draw:image", "draw:object", "draw:plugin"} for child in shape):
+    if any(name_of(child.tag) in _PAINTED for child in shape):
         return None
     return looks.fill(*style_of(shape), "", flows=False)
 
@@ -134,19 +159,25 @@ def style_of(shape: etree._Element) -> tuple[str, str]:
     return ("presentation", name) if name else ("graphic", attribute(shape, "draw:style-name"))
 
 
-def _placed(shape: etree._Element, styles: Styles) -> Box | None:
-    """x, y, width and height in points; None where it is turned, or placed by words."""
-    if attribute(shape, "draw:transform"):
-        return None
-    ways = [styles.value(*style_of(shape), _GRAPHIC, f"style:{way}-pos") for way in ("horizontal", "vertical")]
-    if not {"from-left", "from-inside", "from-top", None}.issuperset(ways):
-        return None
+def placed(shape: etree._Element) -> Box | None:
+    """x, y, width and height in points; None where no place is said."""
     x, y, width, height = (length(attribute(shape, f"svg:{one}")) for one in ("x", "y", "width", "height"))
-    if x is None or y is None:
-        return None
-    return x, y, 0.0 if width is None else width, 0.0 if height is None else height
+    return None if x is None or y is None else (x, y, width or 0.0, height or 0.0)
 
 
-def _meets(box: Box, shape: etree._Element, other: tuple[etree._Element, Box, Colour | None]) -> bool:
-    element, its, fill = other
-    return element is not shape and fill != "" and overlap(box, its)
+def lies_over(body: etree._Element, styles: Styles) -> bool:
+    """Whether a shape of a text may lie over the text that it stands in."""
+    for shape in body.iter():
+        name = name_of(str(shape.tag))
+        if not name.startswith("draw:") or attribute(shape, "text:anchor-type") in {"", "as-char"}:
+            continue
+        family, style = style_of(shape)
+        wrap, through, fill = (
+            styles.value(family, style, _GRAPHIC, wanted) for wanted in ("style:wrap", "style:run-through", "draw:fill")
+        )
+        is_frame = name in {"draw:frame", "draw:control"}
+        painted = fill not in {None, "none"} or any(name_of(str(one.tag)) in _PAINTED for one in shape)
+        over = (wrap or ("none" if is_frame else "run-through")) == "run-through" and through != "background"
+        if over and (painted or (fill is None and not is_frame)):
+            return True
+    return False

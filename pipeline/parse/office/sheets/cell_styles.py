@@ -1,12 +1,13 @@
 """The styles of a workbook's cells (ISO/IEC 29500-1, 18.8): what they show of their values, and how they look."""
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
 from lxml import etree
 
-from pipeline.parse.markup.reading import decimal, whole_number
+from pipeline.parse.markup.reading import decimal, local_name, whole_number
 from pipeline.parse.office.cells import number_text
 from pipeline.parse.office.drawing.theme import UNKNOWN, lightened, read_theme, rgb
 from pipeline.parse.office.package import Package
@@ -32,7 +33,17 @@ _DAYS_1904 = 1462
 _OF_SIGNS = 2  # a character set
 _THEME = ("lt1", "dk1", "lt2", "dk2", "accent1", "accent2", "accent3", "accent4", "accent5", "accent6", "hlink",
           "folHlink")  # fmt: skip
+_OF_FONT = {"b", "i", "u", "color", "sz", "strike", "vertAlign", "charset", "name", "rFont", "family", "scheme"}
+"""Properties of letters that are computed, or keep nobody from seeing a text; outlines and shadows are none."""
+_ALIGNED = re.compile(
+    r"(horizontal|vertical|wrapText|textRotation|justifyLastLine|readingOrder|relativeIndent)=.*|indent=1?\d|"
+    r"shrinkToFit=(0|false)"
+)
 _SHARES = {"darkGray": 0.75, "mediumGray": 0.5, "lightGray": 0.25, "gray125": 0.125, "gray0625": 0.0625}
+
+
+Sight = tuple[str | None, str]
+"""How a text is hidden (a kind of hidden.KINDS), if it is, and what touches it whose effect is not computed, if any."""
 
 
 class Font(NamedTuple):
@@ -44,10 +55,11 @@ class Font(NamedTuple):
     struck: bool | None = None
     place: str | None = None
     signs: tuple[str, bool] | None = None
+    doubt: str = ""
 
     def over(self, other: "Font") -> "Font":
         """This font where it says something, else the other one."""
-        return other._replace(**{name: said for name, said in self._asdict().items() if said is not None})
+        return other._replace(**{name: said for name, said in self._asdict().items() if said not in {None, ""}})
 
     def marks(self, text: str) -> str:
         """A text in these letters with what says that it is struck out, raised or lowered."""
@@ -77,21 +89,22 @@ class CellStyle(NamedTuple):
     font: Font = Font()
     fill: Colour | None = None
     repeats: bool = False
+    doubt: str = ""  # what may hide the text in a way that is not computed
 
     def under(self, change: "CellStyle") -> "CellStyle":
         """This style with what another one says over it, as a condition does."""
         return CellStyle(
             change.format or self.format, change.font.over(self.font),
-            self.fill if change.fill is None else change.fill, self.repeats,
+            self.fill if change.fill is None else change.fill, self.repeats, self.doubt or change.doubt,
         )  # fmt: skip
 
-    def hides(self, number: float | None, font: Font, paper: Colour) -> str | None:
-        """How a number, or text for None, in letters of a font is hidden on a sheet of a colour, if it is."""
+    def sight(self, number: float | None, font: Font, paper: Colour, line: float | None = None) -> Sight:
+        """How a number, or text for None, in letters of a font is seen on a sheet of a colour, in a row of a height."""
         if self.format is not None and not self.format.is_plain:
             if not self.format.shows(number):
-                return "marked_hidden"
+                return "marked_hidden", ""
             font = font._replace(colour=self.format.colour(number) or font.colour)
-        return _hides(font.colour, font.size, paper if self.fill is None else self.fill)
+        return _sight(font.colour, font.size, paper if self.fill is None else self.fill, line, self.doubt or font.doubt)
 
     def show(self, number: float | None, stored: str, epoch: int) -> Shown:
         """What the cell shows of a number, or of text for None."""
@@ -127,19 +140,30 @@ class CellStyles:
             found = self._known[number] = self._styles[place] if place < len(self._styles) else PLAIN
         return found
 
+    def in_table(self, style: CellStyle) -> CellStyle:
+        """A style in a table with a style of its own, which colours letters that have the usual colour."""
+        usual = self._styles[0].font.colour if self._styles else None
+        return style._replace(font=style.font._replace(colour=None)) if style.font.colour == usual else style
+
     def font(self, element: etree._Element | None) -> Font:
         """The colour and size that a font (of a cell, of a run of rich text, of a condition) states."""
         if element is None:
             return Font()
+        colour = element.find(S + "color")
+        found = self._colour(colour)
+        odd = next((name for one in element if (name := local_name(str(one.tag))) not in _OF_FONT), "")
+        if colour is not None and found is None and not (colour.get("auto") or colour.get("indexed")):
+            odd = odd or "its colour"
         size, line, place, charset = (element.find(S + name) for name in ("sz", "strike", "vertAlign", "charset"))
         named = next(element.iterchildren(S + "name", S + "rFont"), None)
         kind = 0 if charset is None else whole_number(charset.get("val"), 0)
         return Font(
-            self._colour(element.find(S + "color")),
+            found,
             None if size is None else decimal(size.get("val")),
             None if line is None else line.get("val", "1") in {"1", "true"},
             None if place is None else place.get("val"),
             None if named is None else of_signs(named.get("val", ""), kind),
+            odd,
         )
 
     def _read(self, root: etree._Element) -> None:
@@ -153,6 +177,9 @@ class CellStyles:
             font, fill = whole_number(style.get("fontId"), 0), whole_number(style.get("fillId"), 0)
             letters, behind = (*fonts, Font())[min(font, len(fonts))], (*fills, None)[min(fill, len(fills))]
             made, alignment = cell_style(number, formats, letters, behind), style.find(S + "alignment")
+            odd = [] if alignment is None else [str(key) for key, value in alignment.attrib.items()
+                                                if not _ALIGNED.fullmatch(f"{key}={value}")]  # fmt: skip
+            made = made._replace(doubt=odd[0]) if odd else made
             if alignment is not None and alignment.get("horizontal") == "fill":
                 made = made._replace(repeats=True, format=made.format or number_format(""))
             self._styles.append(made)
@@ -176,6 +203,12 @@ class CellStyles:
             return (back if is_change and back else front) or UNKNOWN
         return mixed(front or BLACK, back or WHITE, _SHARES[kind]) or UNKNOWN if kind in _SHARES else UNKNOWN
 
+    def colours(self, element: etree._Element) -> list[CellStyle]:
+        """The changes that colours named under a condition may make: as what fills the cell, as its letters."""
+        found = [(one, self._colour(one)) for one in element.iter() if one.keys() and _names_colour(one)]
+        fills = [CellStyle(fill=colour or UNKNOWN) for one, colour in found]
+        return fills + [CellStyle(font=Font(colour=colour)) for one, colour in found if colour is not None]
+
     def _colour(self, colour: etree._Element | None) -> RGB | None:
         if colour is None:
             return None
@@ -190,8 +223,15 @@ class CellStyles:
 
 
 @lru_cache(4096)
-def _hides(colour: Colour | None, size: float | None, behind: Colour) -> str | None:
-    return Appearance(colour=colour, background=behind, size=size).hides
+def _sight(colour: Colour | None, size: float | None, behind: Colour, line: float | None, doubt: str) -> Sight:
+    if colour is not None and behind == UNKNOWN:
+        doubt = doubt or "the colour behind it"
+    look = Appearance(colour=colour, background=behind, size=size, line=line, doubt=doubt)
+    return look.hides, look.doubts
+
+
+def _names_colour(element: etree._Element) -> bool:
+    return local_name(str(element.tag)).lower().endswith("color")
 
 
 def cell_style(number: str, formats: Mapping[str, str], font: Font, fill: Colour | None) -> CellStyle:

@@ -1,21 +1,20 @@
 """Areas of a sheet, such as "A1:B5 C3", and the conditional formats that hold in them (ISO/IEC 29500-1, 18.3.1.10).
 
-Known are rules that always hold, those that compare a cell with numbers or texts, and those on blanks and errors. Of
-any other it is not known whether it holds, and then not how its cells look.
+Whether a rule holds is not computed: a cell that would be hidden if it did is doubtful.
 """
 
-import operator
 import re
 from collections.abc import Iterator
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from lxml import etree
 
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.cells import column_number
 from pipeline.parse.office.drawing.theme import UNKNOWN
-from pipeline.parse.office.sheets.cell_styles import PLAIN, CellStyle, S
+from pipeline.parse.office.sheets.cell_styles import CellStyle, CellStyles
 from pipeline.parse.office.sheets.number_formats import number_format
+from pipeline.parse.sight.colours import WHITE
 
 _DIGITS = re.compile(r"\d+")
 _TALL = 1000  # rows, from which on an area is looked at for each cell
@@ -74,99 +73,41 @@ def _place(address: str) -> tuple[int, int]:
 
 
 X14 = "{http://schemas.microsoft.com/office/spreadsheetml/2009/9/main}"
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_COMPARE = {
-    "lessThan": operator.lt, "lessThanOrEqual": operator.le, "equal": operator.eq, "notEqual": operator.ne,
-    "greaterThanOrEqual": operator.ge, "greaterThan": operator.gt,
-}  # fmt: skip
-_KNOWN = {"notContainsBlanks": True, "containsBlanks": False, "notContainsErrors": True, "containsErrors": False}
 _NOTHING = CellStyle(format=number_format(";;;"))
-_Key = tuple[int, float | str]
-
-
-class Rule(NamedTuple):
-    """A rule: its kind (ST_CfType), its operator, its formulas, and how cells look where it holds."""
-
-    priority: int
-    kind: str
-    operator: str
-    formulas: tuple[str, ...]
-    change: CellStyle
-
-    def holds(self, text: str, number: float | None) -> bool | None:
-        """Whether the rule holds for a cell with a text or a number; None where that is not known."""
-        if self.kind in _KNOWN:
-            return _KNOWN[self.kind] if not text.startswith("#") else None
-        keys = [_constant(formula) for formula in self.formulas]
-        if self.kind == "expression":
-            return None if not keys or keys[0] is None else keys[0] != (0, 0.0)
-        if self.kind in {"dataBar", "iconSet", "colorScale"}:
-            return number is not None
-        if self.kind != "cellIs":
-            return None
-        own: _Key = (1, text.lower()) if number is None else (0, number)
-        known = [key for key in keys if key is not None]
-        if len(known) < len(keys) or len(known) != (2 if "etween" in self.operator else 1):
-            return None
-        if len(known) == 2:
-            return (min(known) <= own <= max(known)) == (self.operator == "between")
-        return bool(_COMPARE[self.operator](own, known[0])) if self.operator in _COMPARE else None
 
 
 class Conditions:
     """The rules of a sheet and the areas in which they hold."""
 
     def __init__(self) -> None:
-        self._areas = Areas[Rule]()
+        self._areas = Areas[CellStyle]()  # the change that a rule makes where it holds
         self.unsure = False  # whether the last style may be struck out, or show other numbers
 
-    def read(self, element: etree._Element, changes: list[CellStyle]) -> None:
-        """Take up an element conditionalFormatting, whose rules refer to changes by number."""
-        if element.tag.startswith(X14):
-            references = " ".join(one.text or "" for one in element.iterchildren("{*}sqref"))
-            self._areas.add(references, Rule(0, "", "", (), CellStyle(fill=UNKNOWN)))
-            return
-        for rule in element.iterchildren(S + "cfRule"):
-            place = whole_number(rule.get("dxfId"), len(changes))
-            change = changes[place] if place < len(changes) else PLAIN
-            graphic = next((one for one in rule if one.get("showValue") in {"0", "false"}), None)
-            if rule.get("type") in {"dataBar", "colorScale"}:
-                change = CellStyle(fill=UNKNOWN)
-            self._areas.add(
-                element.get("sqref", ""),
-                Rule(
-                    whole_number(rule.get("priority"), 0), rule.get("type", ""), rule.get("operator", ""),
-                    tuple(one.text or "" for one in rule.iterchildren(S + "formula")),
-                    change if graphic is None else _NOTHING,
-                ),
-            )  # fmt: skip
+    def read(self, element: etree._Element, styles: CellStyles) -> None:
+        """Take up an element conditionalFormatting, whose rules refer to changes of the styles by number."""
+        references = element.get("sqref") or " ".join(one.text or "" for one in element.iterchildren("{*}sqref"))
+        for rule in element.iterchildren("{*}cfRule"):
+            place = whole_number(rule.get("dxfId"), len(styles.changes))
+            changes = [styles.changes[place]] if place < len(styles.changes) else styles.colours(rule)
+            if any(one.get("showValue") in {"0", "false"} for one in rule):
+                changes = [_NOTHING]
+            for change in changes:
+                self._areas.add(references, change)
 
-    def applied(self, style: CellStyle, place: tuple[int, int], text: str, number: float | None) -> CellStyle:
-        """The style of a cell at a row and column with the rules that hold for its text or number."""
+    def applied(self, style: CellStyle, place: tuple[int, int], number: float | None) -> CellStyle:
+        """The style of a cell at a row and column, doubtful where a rule may hide its text or number."""
         found, self.unsure = self._areas.at(*place), False
         if found is None:
             self.unsure = True
-            return style._replace(fill=UNKNOWN)
-        for _, rule in sorted(found, key=lambda one: -one[1].priority):
-            holds = rule.holds(text, number)
-            if holds:
-                style = style.under(rule.change)
-            elif holds is None and (rule.change.font.struck or rule.change.format):
-                self.unsure = True
-            elif holds is None and (rule.change.fill or rule.change.font.colour):
-                style = style._replace(fill=UNKNOWN, font=style.font._replace(colour=None))
+            return style._replace(doubt="conditions")
+        is_hidden, together, plain = style.sight(number, style.font, WHITE)[0] is not None, style, style
+        for _, change in found:
+            together = together.under(change)
+            for changed in (plain.under(change), together):
+                kind, doubt = changed.sight(number, changed.font, WHITE)
+                if is_hidden and not kind:
+                    style = style._replace(doubt="a condition", fill=UNKNOWN)  # it may be what shows the text
+                elif kind or doubt:
+                    style = style._replace(doubt=style.doubt or "a condition")
+            self.unsure |= bool(change.font.struck or (change.format and change != _NOTHING))
         return style
-
-
-def _constant(formula: str) -> _Key | None:
-    """The value of a formula that is a constant: numbers come before texts; None for what has to be computed."""
-    formula = formula.strip().removeprefix("=").strip()
-    if _NUMBER.fullmatch(formula):
-        return 0, float(formula)
-    if formula.upper().removesuffix("()") in {"TRUE", "FALSE"}:
-        return 0, float(formula.upper().startswith("TRUE"))
-    left, equals, right = formula.partition("=")
-    if equals and _NUMBER.fullmatch(left.strip()) and _NUMBER.fullmatch(right.strip()):
-        return 0, float(float(left) == float(right))
-    quoted = formula[1:-1]
-    return (1, quoted.lower()) if len(formula) > 1 and formula == f'"{quoted}"' and '"' not in quoted else None

@@ -1,16 +1,28 @@
-"""Charts and text boxes on a sheet keep what they showed last of the cells that they name; programs show the cells."""
+"""Charts and text boxes on a sheet, which keep what they showed last of cells, while programs show the cells; the cells
+that they lie over; and what is printed above and below the pages of a sheet.
+"""
 
 import math
+import re
+from collections.abc import Iterator
 
 from lxml import etree
 
 from pipeline.parse.markup.reading import decimal, whole_number
-from pipeline.parse.office.cells import number_text, reads_as, reads_as_moment
+from pipeline.parse.office.cells import column_letters, number_text, reads_as, reads_as_moment
+from pipeline.parse.office.drawing.theme import rgb
 from pipeline.parse.office.package import Package
+from pipeline.parse.office.sheets.cell_styles import Font
 from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.office.sheets.values import Value
+from pipeline.parse.sight.colours import BLACK, WHITE, Colour
+from pipeline.parse.sight.look import Appearance
+from pipeline.parse.writer import TextWriter
 
 _XDR = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_USUAL = (609_600, 190_500)  # English Metric Units: the width and height of a cell
+_PART = 60_000  # ... what a drawing may lie over a cell without a doubt
 _T = "{http://schemas.openxmlformats.org/drawingml/2006/main}t"
 
 
@@ -26,6 +38,32 @@ def check_drawn(results: Results, package: Package, part: str, drawing: etree._E
         text, cells = "".join(one.text or "" for one in shape.iter(_T)), results.cells(address, sheet)
         if cells is None or len(cells) != 1 or not _shows(text, cells[0]):
             results.differ(f"text box {text!r} of {address}")
+
+
+def drawn_over(drawing: etree._Element) -> Iterator[str]:
+    """The areas of cells, such as "A1:B5", over which a picture, a chart or a filled shape of a drawing lies."""
+    for anchor in drawing:
+        shapes = list(anchor.iter(*(_XDR + name for name in ("sp", "pic", "graphicFrame", "contentPart"))))
+        if all(one.tag == _XDR + "sp" and one.find(f"{_XDR}spPr/{_A}noFill") is not None for one in shapes):
+            continue
+        start, end = anchor.find(_XDR + "from"), anchor.find(_XDR + "to")
+        left, top = _cell(start, "col", False), _cell(start, "row", False)
+        right, bottom = _cell(end, "col", True), _cell(end, "row", True)
+        if end is None:  # of a place without an end, cells have their usual size
+            size = anchor.find(_XDR + "ext")
+            width, height = (0 if size is None else whole_number(size.get(side), 0) for side in ("cx", "cy"))
+            right, bottom = left + width // _USUAL[0], top + height // _USUAL[1]
+        if left <= right and top <= bottom:
+            yield f"{column_letters(left)}{top}:{column_letters(right)}{bottom}"
+
+
+def _cell(place: etree._Element | None, way: str, is_end: bool) -> int:
+    """The row or column, from 1, at which a drawing begins or ends that covers at least a part of a line of it."""
+    if place is None:
+        return 1
+    offset = whole_number(place.findtext(f"{_XDR}{way}Off"), 0)
+    whole = whole_number(place.findtext(_XDR + way), 0) + 1
+    return whole - 1 if is_end and offset < _PART else whole
 
 
 def _check_kept(results: Results, address: etree._Element, sheet: str) -> None:
@@ -63,3 +101,36 @@ def _shows(text: str, value: Value) -> bool:
     if isinstance(value, bool):
         value = str(value).upper()
     return text.split() == (value or "").split()
+
+
+_CODES = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|[BEHISUXY])')  # fonts, colours...
+_FILLED_IN = re.compile(r"(?<!&)(?:&&)*&[ADFGNPTZ]")
+
+
+def printed_texts(writer: TextWriter, code: str) -> Iterator[str]:
+    """The left, middle and right of a header, without what Excel fills in, such as the number of the page."""
+    for piece in re.split("&[LCR]", code):
+        if not _FILLED_IN.search(piece):
+            yield " ".join("".join(_seen_runs(writer, piece)).replace("&&", "&").split())
+
+
+def _seen_runs(writer: TextWriter, piece: str) -> Iterator[str]:
+    """The texts between codes for fonts and colours, as far as they can be seen on white paper."""
+    font, place = Font(), 0
+    for code in [*_CODES.finditer(piece), None]:
+        text = piece[place : code.start() if code else None]
+        look = Appearance(colour=font.colour, background=WHITE, size=font.size, doubt=font.doubt)
+        if look.doubts and not look.hides:
+            writer.doubtful(look.doubts, text)
+        yield " " if look.hides and text.strip() and writer.hide(look.hides, text) else text + " "
+        if code:
+            said, place = code.group()[1:], code.end()
+            font = font._replace(size=float(said)) if said.isdecimal() else font
+            if said.startswith("K"):
+                colour = _printed_colour(said)
+                font = font._replace(colour=colour, doubt="" if colour else "a colour of the theme")
+
+
+def _printed_colour(said: str) -> Colour | None:
+    """A colour of a header: six digits, or a number of the theme with a tint, of which white and black are known."""
+    return rgb(said[1:]) or {"K00+000": WHITE, "K01+000": BLACK}.get(said)

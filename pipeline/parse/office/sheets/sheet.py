@@ -4,7 +4,6 @@ Nobody sees the cells of hidden rows and columns (also filtered ones, and those 
 merged with others, and those whose format, letters or colours show nothing; but a table or a condition may fill them.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -13,13 +12,14 @@ from lxml import etree
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.markup.reading import decimal, stream, whole_number
 from pipeline.parse.office.cells import column_number, number_text, unescaped
-from pipeline.parse.office.drawing.theme import UNKNOWN, rgb
+from pipeline.parse.office.drawing.theme import UNKNOWN
 from pipeline.parse.office.package import Package
 from pipeline.parse.office.sheets.cell_styles import CellStyle, CellStyles, Font
 from pipeline.parse.office.sheets.conditions import X14, Areas, Conditions
+from pipeline.parse.office.sheets.drawn import drawn_over, printed_texts
 from pipeline.parse.office.sheets.grid import Grid, Stored
 from pipeline.parse.office.sheets.results import Results
-from pipeline.parse.sight.colours import BLACK, WHITE, Colour
+from pipeline.parse.sight.colours import WHITE, Colour
 from pipeline.parse.sight.look import Appearance
 from pipeline.parse.writer import TextWriter
 
@@ -33,9 +33,8 @@ _NARROW = 0.7  # ... of one that shows less than a letter of what does not run o
 _CONDITIONS = (S + "conditionalFormatting", X14 + "conditionalFormatting")
 _AHEAD = (b"conditionalFormatting", b"mergeCell", b"picture")  # what stands behind the rows and changes what is seen
 _PRINTED = [S + name for name in ("oddHeader", "evenHeader", "firstHeader", "oddFooter", "evenFooter", "firstFooter")]
-_CODES = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|[BEHISUXY])')  # fonts, colours...
-_FILLED_IN = re.compile(r"(?<!&)(?:&&)*&[ADFGNPTZ]")
 _FORMULA = (b"<f>", b"<f ", b"<f/>", b":f>", b":f ", b":f/>")
+_LETTERS, _LINES = 11.0, 2.0  # points of usual letters, and heights of a row that lines may take without a doubt
 _WIDE, _CLOSED, _TIGHT = range(3)
 Rich = list[tuple[str, Font]]
 """The runs of a text, each with what it says of its letters."""
@@ -70,6 +69,7 @@ class _Sheet:
     paper: Colour = WHITE
     merged: Areas[None] = field(default_factory=Areas)
     tables: Areas[None] = field(default_factory=Areas)
+    drawn: Areas[None] = field(default_factory=Areas)  # areas over which something is drawn
     conditions: Conditions = field(default_factory=Conditions)
     cells: int = 0
     is_plain: bool = True  # without tables, merged cells, conditions
@@ -97,6 +97,10 @@ def write_sheet(writer: TextWriter, package: Package, part: str, strings: String
         if any(style.get("name") for style in root.iterchildren(S + "tableStyleInfo")):
             sheet.tables.add(root.get("ref", ""), None)
             sheet.is_plain = False
+    for drawing in package.related(part, "drawing"):
+        for area in drawn_over(package.xml(drawing)):
+            sheet.drawn.add(area, None)
+            sheet.is_plain = False
     for element in stream(data, part, S + "sheetView", S + "sheetFormatPr", S + "col", S + "row", *_PRINTED):
         if element.tag == S + "row":
             number = whole_number(element.get("r"), number + 1)
@@ -107,11 +111,14 @@ def write_sheet(writer: TextWriter, package: Package, part: str, strings: String
             _read_usual(sheet, element)
         elif element.tag == S + "sheetView":
             sheet.shows_zeros &= element.get("showZeros", "1") in _TRUE
+            frozen = any(one.get("state", "").startswith("frozen") for one in element)
+            if frozen and element.get("topLeftCell", "A1") != "A1":
+                writer.doubt("rows or columns that cannot be scrolled to")
             sheet.is_plain &= sheet.shows_zeros
             if element.get("showFormulas") in _TRUE:
                 writer.review(SHOWS_FORMULAS.format(name))
         else:
-            printed |= dict.fromkeys(_printed(writer, unescaped(element.text or "")))
+            printed |= dict.fromkeys(printed_texts(writer, unescaped(element.text or "")))
     rows.finish()
     _write(writer, sheet.rows)
     for text in printed:
@@ -148,7 +155,7 @@ def _ahead(data: bytes, part: str, strings: Strings) -> _Sheet:
         elif element.tag == S + "picture":
             sheet.paper = UNKNOWN
         elif element.tag != S + "row":
-            sheet.conditions.read(element, strings.styles.changes)
+            sheet.conditions.read(element, strings.styles)
     return sheet
 
 
@@ -170,31 +177,6 @@ def text_runs(item: etree._Element | None) -> Iterator[str]:
             yield unescaped(child.text or "")
         elif child.tag == S + "r":
             yield from (unescaped(text.text or "") for text in child.iterchildren(S + "t"))
-
-
-def _printed(writer: TextWriter, code: str) -> Iterator[str]:
-    """The left, middle and right of a header, without what Excel fills in, such as the number of the page."""
-    for piece in re.split("&[LCR]", code):
-        if not _FILLED_IN.search(piece):
-            yield " ".join("".join(_seen_runs(writer, piece)).replace("&&", "&").split())
-
-
-def _seen_runs(writer: TextWriter, piece: str) -> Iterator[str]:
-    """The texts between codes for fonts and colours, as far as they can be seen on white paper."""
-    font, place = Font(), 0
-    for code in [*_CODES.finditer(piece), None]:
-        text = piece[place : code.start() if code else None]
-        kind = Appearance(colour=font.colour, background=WHITE, size=font.size).hides
-        yield " " if kind and text.strip() and writer.hide(kind, text) else text + " "
-        if code:
-            said, place = code.group()[1:], code.end()
-            font = font._replace(size=float(said)) if said.isdecimal() else font
-            font = font._replace(colour=_printed_colour(said)) if said.startswith("K") else font
-
-
-def _printed_colour(said: str) -> Colour | None:
-    """A colour of a header: six digits, or a number of the theme with a tint, of which white and black are known."""
-    return rgb(said[1:]) or {"K00+000": WHITE, "K01+000": BLACK}.get(said)
 
 
 def _read_usual(sheet: _Sheet, element: etree._Element) -> None:
@@ -221,11 +203,13 @@ class _Rows:
         self._name = name
         self._grid = grid
         self._is_plain: bool | None = None  # no column is narrow, and there is nothing but cells
+        self._heights: dict[int, float | None] = {}  # of rows, in points
         self._waiting: list[tuple[int, bool, list[Cell]]] = []
 
     def read(self, row: etree._Element, number: int) -> None:
         """Take up a row; raises DocumentError(TOO_LARGE)."""
         sheet, column, cells, computes = self._sheet, 0, list[Cell](), False
+        self._heights[number] = decimal(row.get("ht"))
         if self._is_plain is None:  # columns come before the rows
             self._is_plain = sheet.is_plain and not any(sheet.columns)
         said = row.get("hidden") is not None or row.get("ht") is not None
@@ -289,10 +273,11 @@ class _Rows:
     def _seen(self, cell: Cell, row: int, hidden: bool) -> tuple[str, str | None]:
         """The seen text of a cell, and None; or all its text, and how that is hidden."""
         sheet, (column, (kind, stored), style, runs) = self._sheet, cell
+        height = self._heights.get(row)
         if self._is_plain and style.format is None and runs is None and not hidden:  # as nearly all are
             text = number_text(stored, "", 0) if kind == "n" else stored
-            how = style.hides(None, style.font, sheet.paper)
-            return (text, how) if how else (style.font.marks(text), None)
+            how, doubt = style.sight(None, style.font, sheet.paper, height)
+            return (text, how) if how else (self._shown(style.font.marks(text), doubt, style, height), None)
         number, epoch = decimal(stored) if kind == "n" else None, self._strings.styles.epoch
         if hidden or sheet.width(column) == _CLOSED:
             return style.show(number, stored, epoch).text or stored, "hidden_row"
@@ -302,28 +287,40 @@ class _Rows:
         if not sheet.is_plain:
             if sheet.covers(row, column):
                 return style.show(number, stored, epoch).text or stored, "covered"
-            style = sheet.conditions.applied(style, (row, column), stored, number)
+            style = sheet.conditions.applied(style, (row, column), number)
             if sheet.conditions.unsure:
                 self._strings.results.unsure(self._name, row, column)
-            paper = sheet.paper if sheet.tables.at(row, column) == [] else UNKNOWN
+            if sheet.tables.at(row, column) != []:
+                paper, style = UNKNOWN, self._strings.styles.in_table(style)
+            if sheet.drawn.at(row, column) != []:
+                style = style._replace(doubt="a drawing over it")
         if runs is not None:
-            return self._seen_runs(runs, style, paper), None
-        if how := style.hides(number, style.font, paper):
+            return self._seen_runs(runs, style, paper, height), None
+        how, doubt = style.sight(number, style.font, paper, height)
+        if how:
             return style.show(number, stored, epoch).text or stored, how
         if kind in {"b", "e"}:
-            return style.font.marks(stored), None
+            return self._shown(style.font.marks(stored), doubt, style, height), None
         shown = style.show(number, stored, epoch)
         if shown.doubtful:
             self._strings.results.doubt(self._name, row, column, shown.text, stored)
-        return style.font.marks(shown.text), None
+        return self._shown(style.font.marks(shown.text), doubt, style, height), None
 
-    def _seen_runs(self, runs: Rich, style: CellStyle, paper: Colour) -> str:
+    def _shown(self, text: str, doubt: str, style: CellStyle, height: float | None) -> str:
+        """A text that is seen as far as is known; one of more lines than its row has room for may be cut off."""
+        if height is not None and text.count("\n") * (style.font.size or _LETTERS) > _LINES * height:
+            doubt = doubt or "more lines than its row has room for"
+        if doubt and text:
+            self._writer.doubtful(doubt, text)
+        return text
+
+    def _seen_runs(self, runs: Rich, style: CellStyle, paper: Colour, height: float | None) -> str:
         pieces = []
         for piece, own in runs:
             font = style.font if own == Font() else own
-            kind = style.hides(None, font, paper)
+            kind, doubt = style.sight(None, font, paper, height)
             is_hidden = kind and piece.strip() and self._writer.hide(kind, piece)
-            pieces.append("" if is_hidden else font.marks(piece))
+            pieces.append("" if is_hidden else self._shown(font.marks(piece), "" if kind else doubt, style, None))
         return "".join(pieces)
 
 

@@ -14,6 +14,7 @@ from pipeline.parse.office.sheets.cell_styles import PLAIN, Font, of_signs
 _ROW, _COLUMN, _MERGED, _SHEET, _CONDITIONS = 0, 60, 176, 156, 461
 _FORMAT, _FONT, _STYLE, _STYLES, _STYLES_END = 44, 43, 47, 617, 618
 _VIEW = 137
+_DARK = 1  # the colour of a theme for text
 _CELLS = range(1, 12)
 _STRING, _NUMBER, _TRUTH, _ERROR = 8, 9, 10, 11  # of formulas
 _RESULT = {_NUMBER: 8, _TRUTH: 1, _ERROR: 1}
@@ -51,13 +52,14 @@ def _read_styles(data: bytes, styles: BookStyles) -> None:
 
 
 def _font(record: bytes) -> Font:
-    """A font (2.4.149); colours of a theme or palette are not read."""
+    """A font (2.4.149); of the colours of a theme only that of text is known."""
     height, flags, _, place = struct.unpack_from("<HHHH", record)
     kind, red, green, blue = record[12] >> 1, *record[16:19]
     colour = (red, green, blue) if kind == 2 else None
+    doubt = "a colour of the theme" if kind == 3 and record[13] != _DARK else ""
     length = int.from_bytes(record[21:25], "little")
     signs = of_signs(record[25 : 25 + 2 * length].decode("utf-16-le", "replace"), record[10])
-    return Font(colour, height / 20, bool(flags & 8), PLACES.get(place), signs)
+    return Font(colour, height / 20, bool(flags & 8), PLACES.get(place), signs, doubt)
 
 
 def _read_sheet(data: bytes, sheet: Sheet, styles: BookStyles) -> None:

@@ -1,9 +1,9 @@
-"""Text boxes, charts and word art in a Word document, with where they lie and what is behind their text.
+"""Text boxes, charts and word art in a Word document, with what is behind their text and what may hide it.
 
 DrawingML (ISO/IEC 29500-1, 20.4) says places in English Metric Units, VML (ISO/IEC 29500-4, 19) in a style like CSS's.
+What is neither read here nor listed as harmless makes the text in a drawing doubtful.
 """
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from lxml import etree
 
 from pipeline.parse.office.drawing.shapes import GRAPHICS, A
 from pipeline.parse.office.drawing.theme import UNCLEAR, UNKNOWN, Theme, over, shape_fill
-from pipeline.parse.office.drawing.view import EMU, TRUE, View
+from pipeline.parse.office.drawing.view import EMU, TRUE, doubt_of_body, doubt_of_group, doubt_of_shape
 from pipeline.parse.office.package import children
 from pipeline.parse.office.word.looks import W
 from pipeline.parse.office.word.sections import Page
@@ -23,35 +23,40 @@ PICTURES = {A + "blip", "{urn:schemas-microsoft-com:vml}imagedata"}
 """What refers to a picture's file, in DrawingML and in VML."""
 _TEXT = {W + "txbxContent", A + "p"} | GRAPHICS | PICTURES
 _FROM_EDGE = {"page", "leftMargin", "topMargin"}
-_FROM_COLUMN = {"margin", "column", "text"}
 _LENGTH = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))(pt|in|cm|mm|pc|px|)")
 _UNITS = {"pt": 1.0, "in": 72.0, "cm": 72 / 2.54, "mm": 7.2 / 2.54, "pc": 12.0, "px": 0.75, "": 0.75}
 _FALSE = {"f", "false", "0"}
-_LINE = 12.0  # points: what a box that grows with its text has room for at least
+_OLD_SHAPES = {"shape", "rect", "roundrect", "oval", "group", "line", "polyline", "arc", "curve", "image"}
+_OLD_STYLE = re.compile(
+    r"position|margin-(left|top|right|bottom)|left|top|right|bottom|width|height|z-index|visibility|display|rotation|"
+    r"mso-(hide|wrap-(style|distance-\w+|edited)|position-\w+(-relative)?|width-(percent|relative)|height-(percent|relative)|"
+    r"left-percent|top-percent|fit-shape-to-text|next-textbox|direction-alt|layout-flow-alt|element-\w+)|flip|"
+    r"v-text-(anchor|kern|align)|layout-flow|text-align|font-(family|size|weight|style)|v-rotate-letters|v-same-letter-heights"
+)
+_LINE, _LETTER = 12.0, 50.0  # points and square points that a line and a letter of usual text take
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """An element that holds text in a drawing: how that is hidden, if it is, and the colour behind it."""
+    """An element that holds text in a drawing: how that is hidden, if it is, the colour behind it, what may hide it."""
 
     element: etree._Element
     hides: str | None
     behind: Colour
+    doubt: str = ""
 
 
 @dataclass(frozen=True)
 class _Place:
-    """The surroundings of a text: how the shape around it appears, and the shape's own place in a drawing.
+    """The surroundings of a text: whether they are shown, what is behind it and behind the whole drawing, what doubts
+    it. `size` is that of the drawing in points."""
 
-    `behind` is behind its text, `paper` behind the whole drawing.
-    """
-
-    appearance: Appearance
+    shown: bool
     behind: Colour
     paper: Colour
-    view: View | None = None
+    doubt: str = ""
+    size: tuple[float, float] | None = None
     in_group: bool = False
-    origin: float = math.inf  # the farthest from the left edge that its column begins
 
 
 class Boxes:
@@ -62,26 +67,25 @@ class Boxes:
         self._page = page
         self._alone = alone
 
-    def found(self, drawing: etree._Element, behind: Colour, origin: float) -> list[Drawn]:
-        """Text boxes, paragraphs of DrawingML, charts, diagrams and word art in a drawing, with `behind` behind it.
-
-        Its column begins at most `origin` points from the left edge of the page.
-        """
-        return list(self._found(drawing, _Place(Appearance(), UNKNOWN, behind, origin=origin)))
+    def found(self, drawing: etree._Element, behind: Colour) -> list[Drawn]:
+        """Text boxes, paragraphs of DrawingML, charts, diagrams and word art in a drawing, with `behind` behind it."""
+        return list(self._found(drawing, _Place(True, UNKNOWN, behind)))
 
     def _found(self, element: etree._Element, place: _Place) -> Iterator[Drawn]:
         for name, child in children(element):
+            hides = None if place.shown else "marked_hidden"
             if child.tag in _TEXT:
-                yield Drawn(child, place.appearance.hides, place.behind)
+                doubt = place.doubt or ("a box too small for its text" if _overflows(child, place.size) else "")
+                yield Drawn(child, hides, place.behind, doubt)
             elif name == "textpath":
-                yield Drawn(child, place.appearance.hides or _word_art(child, place.behind), place.behind)
+                yield Drawn(child, hides or _word_art(child, place.behind), place.behind, place.doubt)
             elif name in {"anchor", "inline"}:
                 yield from self._found(child, self._anchored(child, name == "anchor", place))
             elif name in {"wsp", "wgp", "grpSp"}:
                 yield from self._found(child, self._shape(child, name != "wsp", place))
             elif name == "textbox" and _is_marked(_style(child)):
-                yield from self._found(child, replace(place, appearance=replace(place.appearance, shown=False)))
-            elif name in {"shape", "rect", "roundrect", "oval", "group", "line", "polyline", "arc", "curve", "image"}:
+                yield from self._found(child, replace(place, shown=False))
+            elif name in _OLD_SHAPES:
                 yield from self._found(child, self._old_shape(child, name == "group", place))
             else:
                 yield from self._found(child, place)
@@ -89,105 +93,77 @@ class Boxes:
     def _anchored(self, anchor: etree._Element, floats: bool, place: _Place) -> _Place:
         """The place of a drawing (wp:anchor, wp:inline); one in the line lies where the text does."""
         shown = all(one.get("hidden") not in TRUE for one in anchor.iterchildren("{*}docPr"))
-        appearance = replace(place.appearance, shown=shown)
-        behind = place.paper if self._alone or not floats else UNKNOWN
         extent = anchor.find("{*}extent")
-        size = None if extent is None else (_emu(extent.get("cx")), _emu(extent.get("cy")))
+        size = None if extent is None else (_emu(extent.get("cx")) or 0.0, _emu(extent.get("cy")) or 0.0)
+        behind = place.paper if self._alone or not floats else UNKNOWN
+        doubt = ""
+        if floats:
+            ways = (("positionH", 0), ("positionV", 1))
+            simple = anchor.find("{*}simplePos") if anchor.get("simplePos") in TRUE else None
+            for name, way in ways:
+                position = anchor.find("{*}" + name)
+                from_page = position is not None and position.get("relativeFrom") in _FROM_EDGE
+                offset = None if position is None else position.find("{*}posOffset")
+                at = _emu((offset.text or "").strip()) if offset is not None else None
+                if simple is not None:
+                    at, from_page = _emu(simple.get("xy"[way])), True
+                odd = position is not None and offset is None and position.find("{*}align") is None
+                if odd or not self._page.shows(way, at, None if size is None else size[way], from_page):
+                    doubt = "the place of a drawing"
         grows = next(anchor.iter(A + "spAutoFit"), None) is not None  # as large as its text needs
-        if anchor.find("{*}sizeRelH") is not None or anchor.find("{*}sizeRelV") is not None:
-            size = None
-        if size is not None and None not in size and min(one or 0.0 for one in size) <= SLIVER and not grows:
-            appearance = replace(appearance, box=(0.0, 0.0, 0.0, 0.0))
-        if not floats:
-            return _Place(appearance, behind, behind)
-        simple = anchor.find("{*}simplePos") if anchor.get("simplePos") in TRUE else None
-        x, right = _offset(anchor.find("{*}positionH"), place.origin, simple, "x")
-        y, down = _offset(anchor.find("{*}positionV"), math.inf, simple, "y")
-        if appearance.box is not None:
-            return _Place(appearance, behind, behind)
-        clip = self._page.clip(right, down)
-        view = View(clip[2] * EMU, clip[3] * EMU, (x - clip[0]) * EMU, (y - clip[1]) * EMU)
-        if size is not None and size[0] and size[1]:
-            appearance = replace(appearance, box=(x, y, size[0], size[1]), clip=clip)
-        return _Place(appearance, behind, behind, view)
+        if size is not None and min(size) <= SLIVER and not grows:
+            doubt = "a drawing of no size"
+        return _Place(shown, behind, behind, doubt, None if grows else size)
 
     def _shape(self, shape: etree._Element, is_group: bool, place: _Place) -> _Place:
-        """A shape or a group of them: its own place in a group, and its fill."""
-        appearance, view = place.appearance, place.view
-        if any(one.get("hidden") in TRUE for one in shape.iterchildren("{*}cNvPr")):
-            appearance = replace(appearance, shown=False)
-        if view is not None and place.in_group:
-            lies = view.appearance(shape)
-            appearance = replace(appearance, box=lies.box, clip=lies.clip) if lies.box else appearance
-        if not is_group:
-            return _Place(appearance, over(shape_fill(shape, self._theme), place.behind), UNKNOWN)
-        return _Place(appearance, UNKNOWN, UNKNOWN, _inside(shape, view, place.in_group), True)
+        """A shape or a group of them: its fill, and what may hide it."""
+        shown = place.shown and all(one.get("hidden") not in TRUE for one in shape.iterchildren("{*}cNvPr"))
+        doubt = place.doubt or doubt_of_shape(shape) or next(map(doubt_of_body, shape.iterchildren("{*}bodyPr")), "")
+        if (place.in_group and not is_group) or is_group:
+            doubt = doubt or doubt_of_group(shape)
+        if is_group:
+            return _Place(shown, UNKNOWN, UNKNOWN, doubt, None, True)
+        return replace(place, shown=shown, behind=over(shape_fill(shape, self._theme), place.behind), doubt=doubt)
 
     def _old_shape(self, shape: etree._Element, is_group: bool, place: _Place) -> _Place:
         """A shape of VML by its style."""
         style = _style(shape)
-        appearance = replace(place.appearance, shown=place.appearance.shown and not _is_marked(style))
         floats = style.get("position") == "absolute"
         behind = place.paper if (self._alone or not floats) and not is_group else UNKNOWN
+        doubt = place.doubt or next((name for name in style if name and not _OLD_STYLE.fullmatch(name)), "")
+        size = _length(style.get("width")), _length(style.get("height"))
         if not place.in_group:
-            appearance = self._old_place(shape, style, appearance, place.origin)
-        return _Place(appearance, over([] if is_group else _old_fill(shape), behind), UNKNOWN, None, is_group)
+            doubt = doubt or self._doubt_of_old_place(shape, style, size)
+        return _Place(
+            place.shown and not _is_marked(style), over([] if is_group else _old_fill(shape), behind), UNKNOWN, doubt,
+            None, is_group or place.in_group,
+        )  # fmt: skip
 
-    def _old_place(
-        self, shape: etree._Element, style: dict[str, str], appearance: Appearance, origin: float
-    ) -> Appearance:
-        """How a shape of VML lies that is in no group."""
-        width, height = _length(style.get("width")), _length(style.get("height"))
-        if width is None or height is None or "mso-width-percent" in style or "mso-height-percent" in style:
-            return appearance
-        if "mso-fit-shape-to-text:t" in "".join(one.get("style", "") for one in shape.iterchildren("{*}textbox")):
-            height = max(height, _LINE)
-        if style.get("position") != "absolute" or min(width, height) <= SLIVER:
-            small = min(width, height) <= SLIVER
-            return replace(appearance, box=(0.0, 0.0, 0.0, 0.0)) if small else appearance
-        x, right = _old_offset(style, ("margin-left", "left"), "horizontal", origin)
-        y, down = _old_offset(style, ("margin-top", "top"), "vertical", math.inf)
-        return replace(appearance, box=(x, y, width, height), clip=self._page.clip(right, down))
-
-
-def _offset(
-    position: etree._Element | None, origin: float, simple: etree._Element | None, axis: str
-) -> tuple[float, float]:
-    """How far right or down a drawing lies, in points, and how far from the edge of the page that is counted at most.
-
-    One that is aligned with something lies wherever that is.
-    """
-    if simple is not None:
-        return _emu(simple.get(axis)) or 0.0, 0.0
-    offset = None if position is None else position.findtext("{*}posOffset")
-    found = _emu((offset or "").strip())
-    if position is None or found is None:
-        return 0.0, math.inf
-    return found, _counted_from(position.get("relativeFrom"), origin)
+    def _doubt_of_old_place(
+        self, shape: etree._Element, style: dict[str, str], size: tuple[float | None, float | None]
+    ) -> str:
+        """What of the place of a shape of VML may hide its text; "" for nothing."""
+        texts = "".join(one.get("style", "") for one in shape.iterchildren("{*}textbox"))
+        height = None if "mso-fit-shape-to-text:t" in texts else size[1]
+        for way, (one, names, axis) in enumerate(
+            ((size[0], ("margin-left", "left"), "horizontal"), (height, ("margin-top", "top"), "vertical"))
+        ):
+            aligned = style.get(f"mso-position-{axis}", "absolute") != "absolute"
+            floats = style.get("position") == "absolute" and not aligned
+            at = _length(style.get(names[0], style.get(names[1], "0"))) if floats else None
+            from_page = style.get(f"mso-position-{axis}-relative", "text") == "page"
+            if (floats and at is None) or not self._page.shows(way, at, one, from_page):
+                return "the place of a drawing"
+        return ""
 
 
-def _old_offset(style: dict[str, str], names: tuple[str, str], way: str, origin: float) -> tuple[float, float]:
-    """How far right or down a shape of VML lies by its style, as `_offset` gives it for a drawing."""
-    found = _length(style.get(names[0], style.get(names[1], "0")))
-    if found is None or style.get(f"mso-position-{way}", "absolute") != "absolute":
-        return 0.0, math.inf
-    return found, _counted_from(style.get(f"mso-position-{way}-relative", "text"), origin)
-
-
-def _counted_from(what: str | None, origin: float) -> float:
-    """How far from the edge of the page a place is counted at most, for which `origin` holds in its column."""
-    return 0.0 if what in _FROM_EDGE else origin if what in _FROM_COLUMN else math.inf
-
-
-def _inside(group: etree._Element, view: View | None, in_group: bool) -> View | None:
-    """The view from inside a group; the outermost lies where its drawing does, whatever it says."""
-    box = view.box(group) if view else None
-    if view is None or box is None:
-        return None
-    inner = view.inside("grpSp", group)
-    if in_group:
-        return inner
-    return replace(inner, left=inner.left + view.left - box[0] * EMU, top=inner.top + view.top - box[1] * EMU)
+def _overflows(text: etree._Element, size: tuple[float, float] | None) -> bool:
+    """Whether a box of a size in points has far too little room for a text (w:txbxContent)."""
+    if size is None or text.tag != W + "txbxContent":
+        return False
+    letters = sum(len(one.text or "") for one in text.iter(W + "t"))
+    lines = sum(1 for _ in text.iter(W + "p", W + "br"))
+    return letters * _LETTER > 2 * size[0] * size[1] or lines * _LINE > 2 * size[1] + _LINE
 
 
 def _word_art(path: etree._Element, behind: Colour) -> str | None:

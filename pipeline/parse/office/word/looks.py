@@ -1,7 +1,7 @@
 """How the letters of a Word document look, as far as run properties say it (ISO/IEC 29500-1, 17.3.2; [MS-DOCX] 2.2).
 
 A colour of the theme counts before the value that stands beside it. The fill of Word 2010 (w14:textFill) counts before
-the colour for older programs.
+the colour for older programs. A property that is neither read here nor in _HARMLESS makes the text doubtful.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,19 +32,17 @@ _MAPPED = {"bg1": ("lt1", "background1"), "t1": ("dk1", "text1"), "bg2": ("lt2",
            "t2": ("dk2", "text2")}  # fmt: skip
 
 
-class Look(NamedTuple):
+class RunProperties(NamedTuple):
     """The looks that a document states for letters; None where it states none. Sizes are in half points, lengths in
     points; a `stretch` of 1 is none.
 
-    `marker` and `fill` are behind the letters, the marker before the fill. `outline` is the line around them,
-    `relief` their shadow or glow. `fonts` are that of ASCII and that of other letters; `lift` is "superscript", say.
+    `marker` and `fill` are behind the letters, the marker before the fill. `fonts` are that of ASCII and that of other
+    letters; `lift` is "superscript", say. `doubt` is a property whose effect is not computed.
     """
 
     hidden: bool | None = None
     always_hidden: bool | None = None
     ink: Paint | None = None
-    outline: Paint | None = None
-    relief: Paint | None = None
     size: int | None = None
     complex_size: int | None = None
     is_complex: bool | None = None
@@ -57,12 +55,13 @@ class Look(NamedTuple):
     struck: bool | None = None
     struck_twice: bool | None = None
     fonts: tuple[str, str] | None = None
+    doubt: str | None = None
 
 
-PLAIN = Look()
+PLAIN = RunProperties()
 
 
-def read_look(properties: etree._Element | None, theme: Theme) -> Look:
+def read_look(properties: etree._Element | None, theme: Theme) -> RunProperties:
     """The looks that run properties (w:rPr) state themselves."""
     if properties is None:
         return PLAIN
@@ -72,14 +71,16 @@ def read_look(properties: etree._Element | None, theme: Theme) -> Look:
             name, read = _READERS[child.tag]
             if name != "ink" or child.tag != W + "color" or "ink" not in found:
                 found[name] = read(child, theme)
+        elif child.tag not in _HARMLESS and not _is_neutral(child):
+            found["doubt"] = local_name(str(child.tag))
     return PLAIN._replace(**found) if found else PLAIN
 
 
-def over(own: Look, inherited: Look) -> Look:
+def over(own: RunProperties, inherited: RunProperties) -> RunProperties:
     """One look over another: what it does not say is inherited."""
     if own == PLAIN:
         return inherited
-    return Look._make(other if said is None else said for said, other in zip(own, inherited, strict=True))
+    return RunProperties._make(other if said is None else said for said, other in zip(own, inherited, strict=True))
 
 
 def read_fill(properties: etree._Element | None, theme: Theme) -> Colour | None:
@@ -158,27 +159,18 @@ def _byte(text: str | None) -> float | None:
 
 def _read_ink(element: etree._Element, theme: Theme) -> Paint:
     colour = themed(element, theme, "val", "themeColor")
-    return AUTO if isinstance(colour, str) else Paint(colour)
+    return AUTO if colour == TRANSPARENT else Paint(colour if isinstance(colour, tuple) else None)
 
 
 def _read_text_fill(element: etree._Element, theme: Theme) -> Paint:
-    """The fill of letters or of their outline: none is TRANSPARENT, a gradient is not known."""
+    """The fill of letters: none is TRANSPARENT, a gradient is not known."""
     kind = next((local_name(child.tag) for child in element), "solidFill")
-    if kind == "noFill":
-        return Paint(TRANSPARENT)
-    paint = theme.paint(element.find(W14 + "solidFill"))
-    return AUTO._replace(opacity=paint.opacity) if paint.colour is None else paint
+    return Paint(TRANSPARENT) if kind == "noFill" else theme.paint(element.find(W14 + "solidFill"))
 
 
 def _read_percent(element: etree._Element, _: Theme) -> float | None:
     percent = whole_number(element.get(W + "val", "").removesuffix("%"), -1)
     return None if percent < 0 else percent / 100
-
-
-def _read_fitted(element: etree._Element, _: Theme) -> float | None:
-    """Text that is fitted into less than a point; how far other text is squeezed depends on how long it is."""
-    width = points(element, "val", 0.05)
-    return 0.0 if width is not None and width < 1 else None
 
 
 def _read_fonts(element: etree._Element, _: Theme) -> tuple[str, str] | None:
@@ -188,23 +180,36 @@ def _read_fonts(element: etree._Element, _: Theme) -> tuple[str, str] | None:
     return None if usual is None else (usual if names[0] is None else names[0], usual if names[1] is None else names[1])
 
 
-_RELIEFS = ("shadow", "emboss", "imprint")
+_HARMLESS_NAMES = (
+    "rStyle b bCs i iCs caps smallCaps u lang kern noProof snapToGrid em effect webHidden oMath bdr ins del moveFrom "
+    "moveTo rPrChange"
+)
+_HARMLESS = {
+    *(W + name for name in _HARMLESS_NAMES.split()),
+    *(W14 + name for name in ("ligatures", "numForm", "numSpacing", "stylisticSets", "cntxtAlts")),
+}
+"""Run properties that keep nobody from seeing a text."""
+
+
+def _is_neutral(element: etree._Element) -> bool:
+    """Whether a property says that nothing of the kind is drawn."""
+    if not len(element):
+        return element.tag.startswith(W) and element.get(W + "val") in OFF
+    return local_name(element[0].tag) == "noFill"
+
+
 _Reader = Callable[[etree._Element, Theme], object]
 _READERS: dict[str, tuple[str, _Reader]] = {
     W + "vanish": ("hidden", lambda element, _: is_on(element)),
     W + "specVanish": ("always_hidden", lambda element, _: is_on(element)),
     W + "color": ("ink", _read_ink),
     W14 + "textFill": ("ink", _read_text_fill),
-    W14 + "textOutline": ("outline", _read_text_fill),
-    **{W + name: ("relief", lambda element, _: AUTO if is_on(element) else None) for name in _RELIEFS},
-    **{W14 + name: ("relief", lambda element, theme: theme.paint(element)) for name in ("shadow", "glow")},
     W + "sz": ("size", lambda element, _: whole_number(element.get(W + "val"), _USUAL)),
     W + "szCs": ("complex_size", lambda element, _: whole_number(element.get(W + "val"), _USUAL)),
     **{W + name: ("is_complex", lambda element, _: is_on(element)) for name in ("cs", "rtl")},
     W + "highlight": ("marker", lambda element, _: _MARKERS.get(element.get(W + "val", ""), UNKNOWN)),
     W + "shd": ("fill", fill_of),
     W + "w": ("stretch", _read_percent),
-    W + "fitText": ("stretch", _read_fitted),
     W + "spacing": ("spacing", lambda element, _: points(element, "val", 0.05)),
     W + "position": ("raised", lambda element, _: points(element, "val", 0.5)),
     W + "vertAlign": ("lift", lambda element, _: element.get(W + "val")),

@@ -1,11 +1,9 @@
-"""The pages of a Word document: its sections (ISO/IEC 29500-1, 17.6), and whether frames and paragraphs lie on a page.
+"""The pages of a Word document: its sections (ISO/IEC 29500-1, 17.6), and whether places surely lie on a page.
 
 What a place is counted from is known for the page alone; a margin, a column or a line of text may lie anywhere on it.
-A place hides something only if it does so wherever on the page it is counted from. Sections stand at the end of what
-they hold, so they are read in a pass of their own, before the text.
+Sections stand at the end of what they hold, so they are read in a pass of their own, before the text.
 """
 
-import math
 import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -13,102 +11,57 @@ from typing import NamedTuple
 from lxml import etree
 
 from pipeline.parse.markup.reading import local_name, stream, whole_number
+from pipeline.parse.office.drawing.shapes import GRAPHICS
 from pipeline.parse.office.drawing.theme import UNKNOWN, rgb
 from pipeline.parse.office.package import Package
 from pipeline.parse.office.word.looks import W, points
 from pipeline.parse.sight.colours import WHITE, Colour
-from pipeline.parse.sight.look import Appearance, Box
 
 _TWIP = 0.05  # points
-_LETTER = 1.2
-"""The widest that a letter is on average, in heights of its font: capitals of a wide font, letters of Chinese."""
+_ROOM = 8.0
+"""Points: what is lower or narrower has no room for a line."""
+_FRAME = (("x", "xAlign", "hAnchor", "w"), ("y", "yAlign", "vAnchor", "h"))
+_FLOATING = (("tblpX", "tblpXSpec", "horzAnchor", ""), ("tblpY", "tblpYSpec", "vertAnchor", ""))
 
 
 class Page(NamedTuple):
-    """The width and height of the largest page of a document, in points.
-
-    `origin`: the farthest from the left edge that a column of text outside of tables and boxes begins.
-    """
+    """The width and height of the largest page of a document in points, and the farthest that a column begins."""
 
     width: float = 612.0
     height: float = 792.0
     origin: float = 612.0
 
-    def clip(self, right: float, down: float) -> Box:
-        """The seen box of a page in points, from a place at most so far right of its corner and down from it."""
-        right, down = min(right, self.width), min(down, self.height)
-        return -right, -down, self.width + right, self.height + down
+    def shows(self, way: int, place: float | None, size: float | None, from_page: bool) -> bool:
+        """Whether half of something surely lies on the page, to the right (0) or down (1) from a place and of a size.
 
-
-class Frame(NamedTuple):
-    """The place of a frame (w:framePr, 17.3.1.11) or of a table, in points; None where it is not said or aligned."""
-
-    x: float | None
-    y: float | None
-    width: float | None
-    height: float | None
-    x_from_page: bool
-    y_from_page: bool
-
-    def appearance(self, page: Page, origin: float) -> Appearance:
-        """How the frame lies on a page; one that says no width may be as wide as that.
-
-        The column in which it stands begins at most `origin` points from the left edge.
+        A place is counted from the page, or from text that may stand anywhere in its upper half. Where no place is
+        said, or no size, programs choose one that is seen.
         """
-        width = page.width if self.width is None else max(self.width, 1.0)
-        height = page.height if self.height is None else max(self.height, 1.0)
-        box = (self.x or 0.0, self.y or 0.0, width, height)
-        clip = page.clip(0.0 if self.x_from_page else origin, 0.0 if self.y_from_page else page.height)
-        return Appearance(box=box, clip=clip, line=self.height)
+        if size is not None and size < _ROOM:
+            return False
+        if place is None:
+            return True
+        least = 0.0 if from_page else (min(self.origin, self.width / 4), self.height / 4)[way]
+        most = 0.0 if from_page else (min(self.origin, self.width / 2), self.height / 2)[way]
+        middle = place + (2 * _ROOM if size is None else size / 2)
+        return -least < middle < (self.width, self.height)[way] - most
 
 
-def read_frame(properties: etree._Element) -> Frame:
-    """The frame that a w:framePr describes."""
-    x, y, width, height = (points(properties, name, _TWIP) for name in ("x", "y", "w", "h"))
-    return Frame(
-        None if properties.get(W + "xAlign") else x,
-        None if properties.get(W + "yAlign") else y,
-        width,
-        height if properties.get(W + "hRule") == "exact" else None,
-        properties.get(W + "hAnchor") == "page" and x is not None,
-        properties.get(W + "vAnchor") == "page" and y is not None,
-    )
-
-
-def read_floating(properties: etree._Element, width: float | None) -> Frame:
-    """The frame of a table of a width in points whose place a w:tblpPr (17.4.57) describes."""
-    x, y = points(properties, "tblpX", _TWIP), points(properties, "tblpY", _TWIP)
-    return Frame(
-        None if properties.get(W + "tblpXSpec") else x,
-        None if properties.get(W + "tblpYSpec") else y,
-        width,
-        None,
-        properties.get(W + "horzAnchor") == "page" and x is not None,
-        properties.get(W + "vertAnchor") == "page" and y is not None,
-    )
-
-
-def indented(page: Page, origin: float, start: float, end: float, width: float) -> Appearance:
-    """How lines lie on a page that begin `start` points beside a margin and may reach up to `end` before the other one.
-
-    The margin lies at most `origin` points from the left edge of the page. The text is at most `width` points wide.
-    """
-    width = min(width, page.width - start - end)
-    return Appearance(box=(start, 0.0, max(width, 1.0), 1.0), clip=(-origin, 0.0, page.width + origin, page.height))
-
-
-def widest(letters: int, size: float) -> float:
-    """The most points that so many letters may take of a line."""
-    return letters * size * _LETTER
-
-
-def moved(page: Page, raised: float, size: float, line: float) -> Appearance:
-    """How letters lie that are raised or lowered by so many points in lines that are cut to a height."""
-    room = page.height if math.isinf(line) else min(line, page.height)
-    return Appearance(box=(0.0, -raised, 1.0, size), clip=(0.0, -room, 1.0, 2 * room + size))
+def shows_frame(properties: etree._Element, page: Page) -> bool:
+    """Whether a frame (w:framePr, 17.3.1.11) or a floating table (w:tblpPr, 17.4.57) surely lies on a page."""
+    sides = _FRAME if properties.tag == W + "framePr" else _FLOATING
+    exact = properties.get(W + "hRule") == "exact"
+    for way, (name, aligned, origin, size) in enumerate(sides):
+        place = None if properties.get(W + aligned) else points(properties, name, _TWIP)
+        known = points(properties, size, _TWIP) if size == "w" or (size and exact) else None
+        if not page.shows(way, place, known, properties.get(W + origin) == "page"):
+            return False
+    return True
 
 
 _WP = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}"
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_BESIDE = {"wrapSquare", "wrapTight", "wrapThrough", "wrapTopAndBottom", "wrap"}
 _V = "{urn:schemas-microsoft-com:vml}"
 _R_ID = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _ON = {None, "1", "true", "on"}
@@ -123,13 +76,14 @@ class Sections:
     """The sections of a document. `headers` and `footers`: parts of the package, and whether any section shows them.
 
     `behind`: the colour of the pages, UNKNOWN where something may lie behind their text. `floats`: how many drawings
-    lie anywhere but in a line of the text.
+    lie anywhere but in a line of the text. `covers`: one of them may lie over text.
     """
 
     headers: dict[str, bool] = field(default_factory=dict)
     footers: dict[str, bool] = field(default_factory=dict)
     behind: Colour = WHITE
     floats: int = 0
+    covers: bool = False
     page: Page = field(default_factory=Page)
 
 
@@ -196,6 +150,20 @@ def _add_drawing(sections: Sections, element: etree._Element) -> None:
     sections.floats += 1
     if element.get("behindDoc") in {"1", "true"} or "z-index:-" in style.replace(" ", ""):
         sections.behind = UNKNOWN if _is_large(element) else sections.behind
+    elif _is_painted(element) and not any(local_name(one.tag) in _BESIDE for one in element):
+        sections.covers = True
+
+
+def _is_painted(drawing: etree._Element) -> bool:
+    """Whether a drawing has a picture, a chart or a filled shape, of which text under it may not be seen."""
+    if drawing.tag != _WP + "anchor":
+        return drawing.get("filled", "t") not in {"f", "false"} and _is_large(drawing)
+    filled = [one for one in drawing.iter(_A + "solidFill", _A + "gradFill", _A + "pattFill", _A + "blipFill")
+              if local_name(one.getparent().tag) == "spPr"]  # fmt: skip
+    styled = any(one.get("idx", "0") != "0" for one in drawing.iter(_A + "fillRef")) and not any(
+        local_name(one.getparent().tag) == "spPr" for one in drawing.iter(_A + "noFill")
+    )
+    return bool(filled) or styled or any(True for _ in drawing.iter(_A + "blip", *GRAPHICS))
 
 
 def _is_large(drawing: etree._Element) -> bool:

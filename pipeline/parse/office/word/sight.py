@@ -1,7 +1,7 @@
-"""The text of a Word document that a person sees, by the one rule of appearance.py.
+"""The text of a Word document that a person sees, by the one rule of sight/look.py.
 
 ISO/IEC 29500-1, 17.3.2: a property holds as the run says it, else its character style, the paragraph's style, the
-style of the table, the defaults. Where what is behind a text is not known (a picture behind it) it counts as seen.
+style of the table, the defaults. Where what is behind a text is not known (a picture behind it), it is doubtful.
 A table style (17.4 and 17.7.6) has a look for the whole table and others for its first and last rows and columns, its
 bands and corners, of which the table (w:tblLook) says which count.
 """
@@ -12,32 +12,34 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from pipeline.parse.markup.reading import whole_number
+from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.drawing.theme import UNKNOWN
 from pipeline.parse.office.word.boxes import Boxes
 from pipeline.parse.office.word.controls import Controls
-from pipeline.parse.office.word.looks import AUTO, OFF, PLAIN, Look, W, over, points, read_fill, read_look
-from pipeline.parse.office.word.sections import Frame, Page, Sections, indented, moved, read_floating, widest
+from pipeline.parse.office.word.looks import AUTO, OFF, PLAIN, RunProperties, W, over, points, read_fill, read_look
+from pipeline.parse.office.word.sections import Page, Sections, shows_frame
 from pipeline.parse.office.word.styles import Style, WordStyles, value
-from pipeline.parse.sight.colours import TRANSPARENT, WHITE, Colour
+from pipeline.parse.sight.colours import TRANSPARENT, WHITE, Colour, Paint
 from pipeline.parse.sight.look import Appearance, squeezed
 from pipeline.parse.sight.raised import lowered, raised, struck
 from pipeline.parse.sight.symbols import has_signs, shown_in
 
 _REMEMBERED = 10_000
+_THIN = 4.0  # points: what is narrower has no room for letters
+_NARROW = 72.0  # points: how far text may lie beyond a margin, and what it needs between two of them
 _USUAL = 20  # half points, where no style says a size
 
 
 class Around(NamedTuple):
     """The surroundings of a paragraph: the colour behind it, the height that cuts its lines, its table's look.
 
-    `origin` is how far from the left edge of the page its left margin may lie, in points.
+    `doubt` is what touches its text whose effect is not computed.
     """
 
     behind: Colour = WHITE
     line: float = math.inf
-    table: Look = PLAIN
-    origin: float = math.inf
+    table: RunProperties = PLAIN
+    doubt: str = ""
 
     def on(self, fill: Colour | None) -> "Around":
         """These surroundings with a fill behind the paragraph, if there is one."""
@@ -50,10 +52,12 @@ _NO_SIGNS = ("", False)
 class Run(NamedTuple):
     """How the text of a run is drawn: how it is hidden, if it is; above the line (1) or below it (-1), struck out.
 
-    `fonts` are that of ASCII and that of other letters, each with whether the document says that it has signs alone.
+    `doubts` is what touches it, "" for nothing that is not computed. `fonts` are that of ASCII and that of other
+    letters, each with whether the document says that it has signs alone.
     """
 
     hides: str | None = None
+    doubts: str = ""
     height: int = 0
     is_struck: bool = False
     fonts: tuple[tuple[str, bool], tuple[str, bool]] = (_NO_SIGNS, _NO_SIGNS)
@@ -82,9 +86,9 @@ class Sight:
         self.styles = styles
         self.controls = controls
         self.boxes = Boxes(styles.theme, sections.page, alone=sections.floats <= 1)
-        self.first = Around(sections.behind, origin=sections.page.origin)
+        self.first = Around(sections.behind)
         self.page = sections.page
-        self._known: dict[tuple[Look, str | None, Style, Around], Run] = {}
+        self._known: dict[tuple[RunProperties, str | None, Style, Around], Run] = {}
 
     def hides(self, run: etree._Element, style: Style, around: Around) -> str | None:
         """How a run (w:r) in a paragraph of a style is hidden, if it is."""
@@ -100,29 +104,15 @@ class Sight:
             self._known[seen] = self._judge(*seen)
         return self._known[seen]
 
-    def hides_paragraph(self, style: Style, text: str, around: Around) -> str | None:
-        """How a paragraph of a style is hidden as a whole, if it is, by the place of its frame or by its indents."""
-        if style.frame is not None:
-            return style.frame.appearance(self.page, around.origin).hides
-        if style.aligned not in {None, "left", "start", "both"} or style.number is not None or "\t" in text:
-            return None
-        start, end, first = style.left or 0.0, style.right or 0.0, style.first or 0.0
-        if not start and not first:
-            return None
-        size = (style.look.size or self.styles.defaults.size or _USUAL) / 2
-        origin, width = min(around.origin, self.page.width), widest(len(text), size)
-        hides = indented(self.page, origin, start + first, end, width).hides
-        if hides is None or width <= self.page.width - start - first - end:
-            return hides
-        return indented(self.page, origin, start, end, width).hides
-
-    def _judge(self, own: Look, named: str | None, style: Style, around: Around) -> Run:
+    def _judge(self, own: RunProperties, named: str | None, style: Style, around: Around) -> Run:
         character = self.styles.style(named).look if named else PLAIN
         said = over(own, over(character, style.look))
         look = over(said, over(around.table, self.styles.defaults))
         ascii_font, other_font = map(self._font, look.fonts or ("", ""))
+        appearance = self._appearance(look, (own, character, style.look, around.table), style, around)
         return Run(
-            hides=self._hides(look, (own, character, style.look, around.table), style, around),
+            hides=appearance.hides,
+            doubts=appearance.doubts,
             height=_height_of(look),
             is_struck=self._toggled("struck", own, character, style.look, around.table) or bool(look.struck_twice),
             fonts=(ascii_font, other_font),
@@ -132,26 +122,42 @@ class Sight:
         of_signs = name in self.styles.fonts_of_signs
         return (name, of_signs) if of_signs or has_signs(name) else _NO_SIGNS
 
-    def _hides(self, look: Look, said: tuple[Look, ...], style: Style, around: Around) -> str | None:
+    def _appearance(
+        self, look: RunProperties, said: tuple[RunProperties, ...], style: Style, around: Around
+    ) -> Appearance:
         fills = (look.marker, look.fill, style.behind, around.behind)
         behind = next((fill for fill in fills if fill not in {None, TRANSPARENT}), WHITE)
-        size = look.complex_size if look.is_complex else look.size
-        high = (size or _USUAL) / 2
+        size = (look.complex_size if look.is_complex else look.size) or _USUAL
         line = min(around.line, math.inf if style.line is None else style.line)
-        appearance = Appearance(
+        ink = Paint() if look.doubt else look.ink or AUTO  # an outline or a shadow may be seen where letters are not
+        doubt = look.doubt or around.doubt or self._doubt_of_place(style, look, size / 2)
+        if ink.colour is None or (behind == UNKNOWN and ink.colour != AUTO.colour):
+            doubt = doubt or "its colour, or the one behind it"
+        return Appearance(
             shown=not look.always_hidden and not self._toggled("hidden", *said),
+            colour=ink.colour,
             background=behind,
-            size=None if size is None else size / 2,
-            stretch=(1.0 if look.stretch is None else look.stretch) * squeezed(look.spacing or 0.0, high),
+            opacity=ink.opacity,
+            size=size / 2,
+            stretch=(1.0 if look.stretch is None else look.stretch) * squeezed(look.spacing or 0.0, size / 2),
             line=line,
+            doubt=doubt,
         )
-        if appearance.hides:
-            return appearance.hides
-        paints = [look.ink or AUTO, *(one for one in (look.outline, look.relief) if one is not None)]
-        lowered = moved(self.page, look.raised, high, line).hides if look.raised else None
-        return appearance.hides_in(paints) or lowered
 
-    def _toggled(self, name: str, own: Look, *styles: Look) -> bool:
+    def _doubt_of_place(self, style: Style, look: RunProperties, size: float) -> str:
+        """What moves text so that it may not be on the page: of its paragraph, or how far its letters are raised."""
+        if style.doubt:
+            return style.doubt
+        if style.frame is not None and not shows_frame(style.frame, self.page):
+            return "a frame"
+        start, first = style.left or 0.0, style.first or 0.0
+        room = self.page.width - _NARROW
+        indented = (start, start + first, style.right or 0.0, start + (style.right or 0.0) + _NARROW)
+        if not all(-_NARROW <= one <= room for one in indented):
+            return "indents"
+        return "raised letters" if abs(look.raised or 0.0) > max(size, _NARROW / 4) else ""
+
+    def _toggled(self, name: str, own: RunProperties, *styles: RunProperties) -> bool:
         """Whether a property is on that is a toggle, which styles of different kinds add up (17.7.3)."""
         said = getattr(own, name)
         if said is not None:
@@ -159,7 +165,7 @@ class Sight:
         return bool(getattr(self.styles.defaults, name)) or sum(bool(getattr(one, name)) for one in styles) % 2 == 1
 
 
-def _height_of(look: Look) -> int:
+def _height_of(look: RunProperties) -> int:
     """Above the line (1), on it (0), below it (-1); letters moved by less than a sixth of their size are on it."""
     lift = {"superscript": 1, "subscript": -1}.get(look.lift or "")
     moved_by = look.raised or 0.0
@@ -191,35 +197,31 @@ class Place(NamedTuple):
 class _Region(NamedTuple):
     """The look of letters and the fill that a table style gives a region of the table."""
 
-    look: Look = PLAIN
+    look: RunProperties = PLAIN
     fill: Colour | None = None
 
 
 class TableLooks:
     """How cells of one table look, inside `around`."""
 
-    def __init__(self, table: etree._Element, styles: WordStyles, around: Around) -> None:
+    def __init__(self, table: etree._Element, styles: WordStyles, around: Around, page: Page) -> None:
         properties = table.find(W + "tblPr")
         self._styles = styles
-        self._around = around.on(read_fill(properties, styles.theme))._replace(table=PLAIN, origin=Around().origin)
+        doubt = around.doubt or _doubt_of(table, page)
+        self._around = around.on(read_fill(properties, styles.theme))._replace(table=PLAIN, doubt=doubt)
         self._regions, self._bands = _read_style(styles, value(properties, "tblStyle"))
-        self._origin = around.origin
-        self._frame = _read_place(table)
         self._counted = _read_counted(None if properties is None else properties.find(W + "tblLook"))
-
-    def hides(self, page: Page) -> str | None:
-        """How the table is hidden as a whole by its place on a page, if it is."""
-        return self._frame.appearance(page, self._origin).hides if self._frame else None
 
     def around(self, row: etree._Element, cell: etree._Element, place: Place) -> Around:
         """The surroundings of the paragraphs of a cell."""
-        around = self._around._replace(line=min(self._around.line, _height(row)))
+        doubt = self._around.doubt or _odd(row.find(W + "trPr")) or _odd(cell.find(W + "tcPr"))
+        around = self._around._replace(line=min(self._around.line, _height(row)), doubt=doubt)
         if self._regions:
             regions = [self._regions[name] for name in self._names(place) if name in self._regions]
             for region in regions:
                 around = around.on(region.fill)._replace(table=over(region.look, around.table))
             if self._counted is None and self._regions.keys() - {_WHOLE}:
-                around = around._replace(behind=UNKNOWN, table=over(Look(ink=AUTO), around.table))
+                around = around._replace(behind=UNKNOWN, table=over(RunProperties(ink=AUTO), around.table))
         return around.on(read_fill(cell.find(W + "tcPr"), self._styles.theme))
 
     def _names(self, place: Place) -> Iterator[str]:
@@ -248,16 +250,45 @@ def is_covered(cell: etree._Element, row: int) -> bool:
     return any(one is not None and one.get(W + "val", "continue") == "continue" for one in merges)
 
 
-def _read_place(table: etree._Element) -> Frame | None:
-    """Where a table lies that floats, or is indented; its columns say how wide it is."""
-    columns = [points(one, "w", 0.05) or 0.0 for one in table.iterfind(f"{W}tblGrid/{W}gridCol")]
-    width = sum(columns) or None
-    floating, indent = table.find(f"{W}tblPr/{W}tblpPr"), table.find(f"{W}tblPr/{W}tblInd")
-    if floating is not None:
-        return read_floating(floating, width)
-    if indent is None or indent.get(W + "type", "dxa") != "dxa":
-        return None
-    return Frame(points(indent, "w", 0.05), None, width, None, x_from_page=False, y_from_page=False)
+_NAMES = (
+    "tblStyle tblpPr tblOverlap bidiVisual tblStyleRowBandSize tblStyleColBandSize tblW jc tblCellSpacing tblInd "
+    "tblBorders shd tblLayout tblCellMar tblLook tblCaption tblDescription tblPrChange cnfStyle divId gridBefore "
+    "gridAfter wBefore wAfter cantSplit trHeight tblHeader hidden ins del trPrChange tcW gridSpan hMerge vMerge "
+    "tcBorders noWrap tcMar textDirection vAlign hideMark cellIns cellDel cellMerge tcPrChange"
+)
+_HARMLESS = frozenset(_NAMES.split())
+"""Properties of tables, rows and cells whose effect is computed, or that keep nobody from seeing a text."""
+_WIDTHS = {"tblW", "tcW", "tblCellMar", "tcMar", "tblCellSpacing"}
+
+
+def _odd(properties: etree._Element | None) -> str:
+    """The first property of a table, a row or a cell whose effect is not computed; "" for none."""
+    for one in () if properties is None else properties:
+        name = local_name(str(one.tag))
+        if name not in _HARMLESS or (name in _WIDTHS and any(map(_is_odd, one.iter()))):
+            return name
+    return ""
+
+
+def _is_odd(width: etree._Element) -> bool:
+    """Whether a width, a margin or a distance leaves no room for letters."""
+    found = points(width, "w", 0.05) if width.get(W + "type", "dxa") == "dxa" else None
+    if found is None or local_name(str(width.tag)) in {"tblW", "tcW"}:
+        return found is not None and 0 < found < _THIN
+    return not 0 <= found <= _NARROW
+
+
+def _doubt_of(table: etree._Element, page: Page) -> str:
+    """What of a table's properties, its place or its columns may keep its text from being seen; "" for nothing."""
+    properties = table.find(W + "tblPr")
+    floating, indent = (None if properties is None else properties.find(W + name) for name in ("tblpPr", "tblInd"))
+    if floating is not None and not shows_frame(floating, page):
+        return "a floating table"
+    start = None if indent is None or indent.get(W + "type", "dxa") != "dxa" else points(indent, "w", 0.05)
+    if start is not None and not -_NARROW <= start <= page.width / 2:
+        return "tblInd"
+    columns = [points(one, "w", 0.05) for one in table.iterfind(f"{W}tblGrid/{W}gridCol")]
+    return _odd(properties) or ("gridCol" if any(one is not None and 0 < one < _THIN for one in columns) else "")
 
 
 def _height(row: etree._Element) -> float:

@@ -12,12 +12,11 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from pipeline.parse.markup.reading import whole_number
+from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.drawing.theme import Theme
 from pipeline.parse.office.numerals import count_on, format_number, tick
 from pipeline.parse.office.package import Package
-from pipeline.parse.office.word.looks import OFF, PLAIN, Look, W, fill_of, over, points, read_look, word_theme
-from pipeline.parse.office.word.sections import Frame, read_frame
+from pipeline.parse.office.word.looks import OFF, PLAIN, RunProperties, W, fill_of, over, points, read_look, word_theme
 from pipeline.parse.sight.colours import Colour
 
 _HEADING = re.compile(r"heading ?([1-9])", re.IGNORECASE)  # built-in styles have this name in every language
@@ -38,14 +37,14 @@ class Style(NamedTuple):
     number: str | None = None
     level: str | None = None
     outline: int | None = None
-    look: Look = Look()
+    look: RunProperties = RunProperties()
     behind: Colour | None = None  # the fill behind a whole paragraph
     line: float | None = None
     left: float | None = None
     right: float | None = None
     first: float | None = None
-    aligned: str | None = None
-    frame: Frame | None = None
+    frame: etree._Element | None = None
+    doubt: str | None = None
 
 
 _NOTHING = Style()
@@ -115,7 +114,7 @@ def value(element: etree._Element | None, name: str) -> str | None:
 def _own(properties: etree._Element | None, style: etree._Element | None, theme: Theme) -> Style:
     """The style that a paragraph's properties make, with the outline and look of the style that holds them."""
     found = {} if properties is None else {child.tag: child for child in properties}
-    own = _NOTHING if found.keys().isdisjoint(_SAYING) else _said(found, theme)
+    own = _NOTHING if not found else _said(found, theme)
     if style is None:
         return own
     return own._replace(
@@ -125,7 +124,7 @@ def _own(properties: etree._Element | None, style: etree._Element | None, theme:
 
 
 def _said(found: dict[str, etree._Element], theme: Theme) -> Style:
-    numbers, outline, shading, spacing, indents, aligned, frame = (found.get(tag) for tag in _SAYING)
+    numbers, outline, shading, spacing, indents, frame = (found.get(tag) for tag in _SAYING)
     left, right, first = (None, None, None) if indents is None else _indents(indents)
     return Style(
         number=value(numbers, "numId"),
@@ -136,12 +135,20 @@ def _said(found: dict[str, etree._Element], theme: Theme) -> Style:
         left=left,
         right=right,
         first=first,
-        aligned=None if aligned is None else aligned.get(W + "val"),
-        frame=None if frame is None else read_frame(frame),
+        frame=frame,
+        doubt=next((name for tag in found if (name := local_name(str(tag))) not in _HARMLESS), None),
     )
 
 
-_SAYING = tuple(W + name for name in ("numPr", "outlineLvl", "shd", "spacing", "ind", "jc", "framePr"))
+_SAYING = tuple(W + name for name in ("numPr", "outlineLvl", "shd", "spacing", "ind", "framePr"))
+_NAMES = (
+    "pStyle keepNext keepLines pageBreakBefore framePr widowControl numPr suppressLineNumbers pBdr shd tabs kinsoku "
+    "suppressAutoHyphens wordWrap overflowPunct topLinePunct autoSpaceDE autoSpaceDN bidi adjustRightInd snapToGrid "
+    "spacing ind contextualSpacing mirrorIndents suppressOverlap jc textDirection textAlignment textboxTightWrap "
+    "outlineLvl divId cnfStyle rPr sectPr pPrChange"
+)
+_HARMLESS = frozenset(_NAMES.split())
+"""Paragraph properties whose effect is computed, or that keep nobody from seeing a text."""
 
 
 def _line(spacing: etree._Element) -> float | None:

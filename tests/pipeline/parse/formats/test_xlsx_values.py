@@ -294,20 +294,6 @@ def test_letters_that_are_struck_out_or_raised(parse) -> None:
     assert parsed.notes == ("struck-out text, marked ~~ ~~: 6 characters",)
 
 
-def test_conditions_change_what_is_shown(parse) -> None:
-    def fill(made: xlsxwriter.Workbook) -> None:
-        sheet = made.add_worksheet("A")
-        sheet.write_row(0, 0, [1000, 5, 7])
-        words = made.add_format({"num_format": '"9,000.00"'})
-        sheet.conditional_format("A1", {"type": "cell", "criteria": ">", "value": 50, "format": words})
-        struck = made.add_format({"font_strikeout": True})
-        sheet.conditional_format("B1", {"type": "cell", "criteria": "=", "value": 5, "format": struck})
-
-    parsed = parse(workbook(fill))
-    assert parsed.text == "A\n\n9,000.00 | ~~5~~ | 7"
-    assert parsed.unsure == (DOUBTFUL + "1 (A!A1 shows 9,000.00 of 1000)",)
-
-
 def test_conditions_that_cannot_be_told(parse) -> None:
     def of(looks: dict) -> tuple[str, ...]:
         def fill(made: xlsxwriter.Workbook) -> None:

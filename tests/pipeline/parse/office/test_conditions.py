@@ -1,45 +1,6 @@
-"""Conditional formats: which hold, which do not, and which cannot be told."""
+"""Areas of cells, in which conditional formats hold."""
 
-import pytest
-
-from pipeline.parse.office.sheets.cell_styles import PLAIN
-from pipeline.parse.office.sheets.conditions import Areas, Rule, read_areas
-
-
-@pytest.mark.parametrize(
-    ("kind", "operator", "formulas", "holds"),
-    [
-        ("expression", "", ("TRUE",), True),
-        ("expression", "", ("=TRUE()",), True),
-        ("expression", "", ("0",), False),
-        ("expression", "", ("1=2",), False),
-        ("expression", "", ("A1>0",), None),
-        ("expression", "", (), None),
-        ("cellIs", "greaterThan", ("41",), True),
-        ("cellIs", "greaterThan", ("A1",), None),
-        ("cellIs", "lessThan", ('"a"',), True),
-        ("cellIs", "equal", ("42",), True),
-        ("cellIs", "between", ("50", "40"), True),
-        ("cellIs", "notBetween", ("40", "50"), False),
-        ("cellIs", "between", ("40",), None),
-        ("cellIs", "none such", ("40",), None),
-        ("notContainsBlanks", "", ("LEN(TRIM(A1))>0",), True),
-        ("containsErrors", "", ("ISERROR(A1)",), False),
-        ("colorScale", "", (), True),
-        ("top10", "", (), None),
-    ],
-)
-def test_whether_a_rule_holds_for_42(kind: str, operator: str, formulas: tuple[str, ...], holds: bool | None) -> None:
-    assert Rule(1, kind, operator, formulas, PLAIN).holds("42", 42.0) is holds
-
-
-def test_texts_are_compared_as_texts_and_come_after_numbers() -> None:
-    def holds(operator: str, formula: str) -> bool | None:
-        return Rule(1, "cellIs", operator, (formula,), PLAIN).holds("Note", None)
-
-    assert holds("equal", '"note"')
-    assert holds("greaterThan", "1000000")
-    assert not holds("equal", "1")
+from pipeline.parse.office.sheets.conditions import Areas, read_areas
 
 
 def test_values_in_areas() -> None:
