@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import Any
 
-import typer
-
 import pipeline
-from jobs.cli.describe import first_few, next_start_of, starts
-from jobs.cli.options import JsonOption, SomeJobsArgument, WorkspaceOption
-from jobs.cli.output import counted, print_json, say
+from jobs.cli.at import At
+from jobs.cli.options import SomeJobs
+from jobs.cli.printing import Answer
+from jobs.cli.words import first_few, next_start_of, starts
 from jobs.doctor.tonight import hindrances, unseen
 from jobs.errors import ConfigError, ExitCode, Problem, worst
 from jobs.load import LoadedJob, shown
 from jobs.nights.beside import Beside
 from jobs.nights.window import window_end, zone_of
-from jobs.plan import check_places, make_plan, make_site
-from jobs.visible import one_line
-from jobs.workspace import Workspace, find_job, load_job_of, open_workspace, readable_jobs
+from jobs.plan import check_places, make_plan
+from jobs.visible import counted, one_line
+from jobs.workspace import Workspace, find_job, load_job_of, readable_jobs
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Checked:
     plan: dict[str, Any] | None = None
 
 
-def check(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+def check(at: At, jobs: SomeJobs = None) -> Answer:
     """Check jobs without running them, all of the workspace if none is named: YAML, folders, model file, its sha256
     and what it is for, and whether it may be used.
 
@@ -43,32 +43,30 @@ def check(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_j
     for whether that was measured, and not held. Tells all problems at once, or what the job would do. Exit 2 for a
     mistake in the job, or on the site; 3 for a refused model.
     """
-    place = open_workspace(workspace)
-    names = jobs or [shown(path) for path in (*place.job_files(), *place.misnamed_files())]
-    if not names:
-        found, remedy = (
-            f"no job in {shown(place.jobs)}",
-            "begin one: cloister new JOB; or copy an example: cloister init DIR --example NAME",
-        )
-        raise ConfigError(Problem("cloister check", found, "jobs/NAME.yaml", remedy))
-    known = pipeline.read_admissions(make_site(place))
+    place = at.workspace
+    names = jobs or all_jobs(place, "cloister check")
+    known = pipeline.read_admissions(at.site)
     beside = Beside(place, readable_jobs(place), [path.stem for path in place.job_files()])
-    checked, stops = [_check(place, name, known, beside) for name in names], list(hindrances(place))
+    checked, stops = [_checked(place, name, known, beside) for name in names], list(hindrances(place))
     code = worst([each.code for each in checked] + [ExitCode.BAD_CONFIG] * bool(stops))
-    if as_json:
-        site = [{"sentence": each.sentence, "remedy": each.remedy} for each in stops]
-        print_json({"jobs": checked, "site": site, "not_seen": unseen(place), "exit_code": int(code)})
-    else:
-        for stop in stops:
-            say(f"no job runs: {one_line(stop.sentence)}\n    remedy:   {stop.remedy}")
-        for each in checked:
-            _print(each, "in order in itself; it does not run, as is said above" if stops else "in order")
-        if not_seen := unseen(place):
-            say(f"not seen: {not_seen}")
-    raise typer.Exit(int(code))
+    site = [{"sentence": each.sentence, "remedy": each.remedy} for each in stops]
+    lines = [f"no job runs: {one_line(stop.sentence)}\n    remedy:   {stop.remedy}" for stop in stops]
+    lines += _lines(checked, "in order in itself; it does not run, as is said above" if stops else "in order")
+    if not_seen := unseen(place):
+        lines.append(f"not seen: {not_seen}")
+    return Answer({"jobs": checked, "site": site, "not_seen": not_seen, "exit_code": code}, lines, code)
 
 
-def _check(workspace: Workspace, name: str, known: pipeline.Admissions, beside: Beside) -> Checked:
+def all_jobs(place: Workspace, command: str) -> list[str]:
+    """The jobs of the workspace, for a command to which none was named. ConfigError if there is none."""
+    names = [shown(path) for path in (*place.job_files(), *place.misnamed_files())]
+    if not names:
+        remedy = "begin one: cloister new JOB; or copy an example: cloister init DIR --example NAME"
+        raise ConfigError(Problem(command, f"no job in {shown(place.jobs)}", "jobs/NAME.yaml", remedy))
+    return names
+
+
+def _checked(workspace: Workspace, name: str, known: pipeline.Admissions, beside: Beside) -> Checked:
     try:
         job = load_job_of(workspace, find_job(workspace, name))
         beside.check(job)
@@ -91,13 +89,28 @@ def _check(workspace: Workspace, name: str, known: pipeline.Admissions, beside: 
     return Checked(job.name, ExitCode.DONE, plan=told | _admitted(plan, sha256, known))
 
 
-def _admitted(plan: pipeline.RunPlan, sha256: str, known: pipeline.Admissions) -> dict[str, str]:
-    """The decisions about the model and its head; empty where nobody decided anything."""
-    of = [sha256, *([plan.model.head.sha256] if plan.model.head else [])]
-    decided = [decision.in_words() if (decision := known.last.get(each or "")) else "not admitted" for each in of]
-    if not any(each in known.last for each in of):
-        return {}
-    return {"allowed": decided[0] + (f"; its head: {decided[1]}" if len(decided) > 1 else "")}
+def _told(job: LoadedJob, plan: pipeline.RunPlan, sha256: str, facts: dict[str, Any]) -> dict[str, Any]:
+    scan = pipeline.scan(plan.input)
+    settling = f" and {scan.changing:,} still settling" if scan.changing else ""
+    settling += f", {len(scan.held_open):,} held open by a writer" if scan.held_open else ""
+    afterwards = {"archive": "archived afterwards", "keep": "kept afterwards"}[plan.input.afterwards]
+    return {
+        "file": shown(job.path),
+        "input": f"{shown(plan.input.folder)} ({', '.join(plan.input.include)}), "
+        f"{counted(len(scan.ready), 'file')} ready{settling}, {afterwards}",
+        **_unseen(plan, scan),
+        **({"held": first_few(scan.held, len(scan.held))} if scan.held else {}),
+        **({"ignored": first_few(scan.ignored, len(scan.ignored), scan.names)} if scan.ignored else {}),
+        "ocr": _reads_pictures(plan),
+        "serve": f"starts it {'' if job.config.schedule is None else 'by '}{starts(job)}",
+        **_window(job),
+        "model": f"{plan.model.name}, {facts['architecture']}",
+        "sha256": sha256 + ("" if plan.model.sha256 else " (not pinned: write it into the job as model.sha256)"),
+        **_head(plan, job, facts),
+        **_writes(plan, facts),
+        "task": one_line(plan.task.in_words()),
+        "output": f"{shown(plan.outbox)} ({', '.join(plan.formats)})",
+    }
 
 
 def _unseen(plan: pipeline.RunPlan, scan: pipeline.Scan) -> dict[str, str]:
@@ -111,29 +124,13 @@ def _unseen(plan: pipeline.RunPlan, scan: pipeline.Scan) -> dict[str, str]:
     return {}
 
 
-def _told(job: LoadedJob, plan: pipeline.RunPlan, sha256: str, facts: dict[str, Any]) -> dict[str, Any]:
-    scan = pipeline.scan(plan.input)
-    settling = f" and {scan.changing:,} still settling" if scan.changing else ""
-    settling += f", {len(scan.held_open):,} held open by a writer" if scan.held_open else ""
-    return {
-        "file": shown(job.path),
-        "input": f"{shown(plan.input.folder)} ({', '.join(plan.input.include)}), "
-        f"{counted(len(scan.ready), 'file')} ready{settling}, "
-        + {"archive": "archived afterwards", "keep": "kept afterwards"}[plan.input.afterwards],
-        **_unseen(plan, scan),
-        **({"held": first_few(scan.held, len(scan.held))} if scan.held else {}),
-        **({"ignored": first_few(scan.ignored, len(scan.ignored), scan.names)} if scan.ignored else {}),
-        "ocr": _reads_pictures(plan),
-        "serve": f"starts it {starts(job)}" if job.config.schedule is None else f"starts it by {starts(job)}",
-        **_window(job),
-        "model": f"{plan.model.name}, {facts['architecture']}",
-        "sha256": sha256 + ("" if plan.model.sha256 else " (not pinned: write it into the job as model.sha256)"),
-        **_learned(plan, job),
-        **_own_head(plan, facts),
-        **_writes(plan, facts),
-        "task": one_line(plan.task.in_words()),
-        "output": f"{shown(plan.outbox)} ({', '.join(plan.formats)})",
-    }
+def _reads_pictures(plan: pipeline.RunPlan) -> str:
+    if not plan.input.ocr.enabled:
+        return "off: pictures of text fail as needs_ocr"
+    found = pipeline.find_tesseract(plan.input.ocr.languages)
+    if isinstance(found, str):
+        return f"{found}: pictures of text fail as needs_ocr"
+    return found.name if find_spec("PIL") else f"{found.name}, for PDF only: Pillow is not installed (cloister[ocr])"
 
 
 def _window(job: LoadedJob) -> dict[str, str]:
@@ -147,23 +144,16 @@ def _window(job: LoadedJob) -> dict[str, str]:
     return {"window": f"{said}; {when}, until {end:%a %Y-%m-%d %H:%M %Z}"}
 
 
-def _learned(plan: pipeline.RunPlan, job: LoadedJob) -> dict[str, str]:
-    """The learned head that answers; nothing where there is none."""
+def _head(plan: pipeline.RunPlan, job: LoadedJob, facts: dict[str, Any]) -> dict[str, str]:
+    """The learned head that answers; without one the outputs of the model's own head, if it has one."""
     if plan.model.head is None:
-        return {}
+        labels = facts["metadata"].get(f"{facts['architecture']}.classifier.output_labels")
+        return {"labels": one_line(str(labels))} if labels else {}
     pinned = job.config.model.head is not None and job.config.model.head.sha256
     unpinned = "" if pinned else " (not pinned: write it into the job as model.head.sha256)"
     promised = one_line("; ".join(pipeline.promises_of(plan)))
-    return {
-        "head": f"{plan.model.head.name}, sha256 {plan.model.head.sha256}{unpinned}",
-        **({"accept": promised} if promised else {}),
-    }
-
-
-def _own_head(plan: pipeline.RunPlan, facts: dict[str, Any]) -> dict[str, str]:
-    """The outputs of the model's own head, if it answers."""
-    labels = facts["metadata"].get(f"{facts['architecture']}.classifier.output_labels")
-    return {"labels": one_line(str(labels))} if labels and plan.model.head is None else {}
+    told = {"head": f"{plan.model.head.name}, sha256 {plan.model.head.sha256}{unpinned}"}
+    return told | ({"accept": promised} if promised else {})
 
 
 def _writes(plan: pipeline.RunPlan, facts: dict[str, Any]) -> dict[str, str]:
@@ -179,21 +169,20 @@ def _writes(plan: pipeline.RunPlan, facts: dict[str, Any]) -> dict[str, str]:
     return {"writes": f"{answers}; {counted(context, 'token')} at a time with what is read; {kept}"} | chat
 
 
-def _reads_pictures(plan: pipeline.RunPlan) -> str:
-    if not plan.input.ocr.enabled:
-        return "off: pictures of text fail as needs_ocr"
-    found = pipeline.find_tesseract(plan.input.ocr.languages)
-    if isinstance(found, str):
-        return f"{found}: pictures of text fail as needs_ocr"
-    return found.name if find_spec("PIL") else f"{found.name}, for PDF only: Pillow is not installed (cloister[ocr])"
+def _admitted(plan: pipeline.RunPlan, sha256: str, known: pipeline.Admissions) -> dict[str, str]:
+    """The decisions about the model and its head; empty where nobody decided anything."""
+    of = [sha256, *([plan.model.head.sha256] if plan.model.head else [])]
+    decided = [decision.in_words() if (decision := known.last.get(each or "")) else "not admitted" for each in of]
+    if not any(each in known.last for each in of):
+        return {}
+    return {"allowed": decided[0] + (f"; its head: {decided[1]}" if len(decided) > 1 else "")}
 
 
-def _print(checked: Checked, in_order: str) -> None:
-    for problem in checked.problems:
-        say(str(problem))
-    if checked.refusal:
-        say(f"{checked.name}: model refused: {checked.refusal}")
-    if checked.plan:
-        say(f"{checked.name}: {in_order}")
-        for key, value in checked.plan.items():
-            say(f"  {key:<7} {value}")
+def _lines(checked: Sequence[Checked], in_order: str) -> Iterator[str]:
+    for each in checked:
+        yield from map(str, each.problems)
+        if each.refusal:
+            yield f"{each.name}: model refused: {each.refusal}"
+        if each.plan:
+            yield f"{each.name}: {in_order}"
+            yield from (f"  {key:<7} {value}" for key, value in each.plan.items())

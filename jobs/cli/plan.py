@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import typer
-
 import pipeline
-from jobs.cli.describe import duration, size_of
-from jobs.cli.options import JsonOption, SomeJobsArgument, WorkspaceOption
-from jobs.cli.output import counted, print_json, say
+from jobs.cli.at import At
+from jobs.cli.check import all_jobs
+from jobs.cli.options import SomeJobs
+from jobs.cli.printing import Answer
+from jobs.cli.words import duration, size_of
 from jobs.cluster.seen import Found, Seen, ask, see
 from jobs.errors import ConfigError, ExitCode, Problem
 from jobs.load import shown
 from jobs.nights.ahead import Ahead, look_ahead
 from jobs.nights.remedies import Remedy, remedies
 from jobs.plan import make_plan, make_site
-from jobs.visible import one_line
-from jobs.workspace import Workspace, find_job, load_job_of, open_workspace
+from jobs.visible import counted, one_line
+from jobs.workspace import Workspace, find_job, load_job_of
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Planned:
     model: str = ""
 
 
-def plan(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+def plan(at: At, jobs: SomeJobs = None) -> Answer:
     """Say what waits for jobs, all of the workspace if none is named, and when it will be done.
 
     By what documents of the same kind took in earlier runs with the same model, which the log has, of this job or else
@@ -47,27 +47,14 @@ def plan(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_js
     at most, what would finish it tonight, and how good earlier forecasts were. No document is read. Exit 2: a mistake
     in a job.
     """
-    place = open_workspace(workspace)
-    names = jobs or [shown(path) for path in (*place.job_files(), *place.misnamed_files())]
-    if not names:
-        found, remedy = (
-            f"no job in {shown(place.jobs)}",
-            "begin one: cloister new JOB; or copy an example: cloister init DIR --example NAME",
-        )
-        raise ConfigError(Problem("cloister plan", found, "jobs/NAME.yaml", remedy))
-    now = datetime.now(UTC)
+    place = at.workspace
+    names = jobs or all_jobs(place, "cloister plan")
     beside = [shown(path) for path in place.job_files() if not {path.stem, shown(path)} & {*names}]
-    others = plan_all(place, [*names, *beside], now)
-    planned = others[: len(names)]
-    code = ExitCode.BAD_CONFIG if any(each.problems for each in planned) else ExitCode.DONE
-    if as_json:
-        print_json({"jobs": [_to_json(each, _beside(each, others)) for each in planned], "exit_code": int(code)})
-    else:
-        for number, each in enumerate(planned):
-            if number:
-                say()
-            _print(each, _beside(each, others))
-    raise typer.Exit(int(code))
+    others = plan_all(place, [*names, *beside], datetime.now(UTC))
+    planned = [(each, _beside(each, others)) for each in others[: len(names)]]
+    code = ExitCode.BAD_CONFIG if any(each.problems for each, _ in planned) else ExitCode.DONE
+    told = {"jobs": [_to_json(each, runs) for each, runs in planned], "exit_code": code}
+    return Answer(told, _lines(planned), code)
 
 
 def plan_all(place: Workspace, names: Sequence[str], now: datetime) -> list[Planned]:
@@ -87,9 +74,8 @@ def plan_all(place: Workspace, names: Sequence[str], now: datetime) -> list[Plan
         cluster = _cluster(run, pipeline.machines_of(run, costs), found)
         scan = pipeline.set_aside(pipeline.scan(run.input), known.get(run.job, {}), run.site.max_document_bytes)
         files = pipeline.waiting(scan, met.jobs.get(run.job, ()))
-        ahead = look_ahead(
-            job.config, files, pipeline.known_costs(run, costs, register), now, cluster.machines if cluster else 1
-        )
+        its_costs, machines = pipeline.known_costs(run, costs, register), cluster.machines if cluster else 1
+        ahead = look_ahead(job.config, files, its_costs, now, machines)
         its = costs.jobs.get(run.job, pipeline.JobCosts())
         try:
             memory: pipeline.Memory | str = pipeline.memory_of(run)
@@ -155,81 +141,79 @@ def _forecast(ahead: Ahead, told: pipeline.Outlook) -> dict[str, Any]:
         "documents_tonight": round(told.tonight),
         "all_tonight": ahead.all_tonight,
         "done_at": ahead.done_at,
-        "blocking": told.blocking and _file(told.blocking),
-        "slowest": told.slowest and _file(told.slowest),
+        "blocking": told.blocking and _file(*told.blocking),
+        "slowest": told.slowest and _file(*told.slowest),
         "rests_on": {"documents": costs.rows, "runs": len(costs.runs), "threads": threads, "job": costs.of_job},
     }
 
 
-def _file(found: tuple[pipeline.File, pipeline.Expected]) -> dict[str, Any]:
-    file, expected = found
-    return {"path": file.path, "size": file.size} | {
-        "tokens": round(expected.tokens), "seconds": round(expected.seconds, 1),
-    }  # fmt: skip
+def _file(file: pipeline.File, expected: pipeline.Expected) -> dict[str, Any]:
+    takes = {"tokens": round(expected.tokens), "seconds": round(expected.seconds, 1)}
+    return {"path": file.path, "size": file.size, **takes}
 
 
-def _print(one: Planned, beside: Sequence[str]) -> None:
-    for problem in one.problems:
-        say(str(problem))
-    ahead = one.ahead
-    if ahead is None:
-        return
-    say(one.job)
-    say(f"  waiting   {counted(len(ahead.files), 'file')}, {size_of(ahead.bytes)}")
+def _lines(planned: Sequence[tuple[Planned, Sequence[str]]]) -> Iterator[str]:
+    for number, (one, beside) in enumerate(planned):
+        if number:
+            yield ""
+        yield from map(str, one.problems)
+        if one.ahead is not None:
+            yield from _job_lines(one, one.ahead, beside)
+
+
+def _job_lines(one: Planned, ahead: Ahead, beside: Sequence[str]) -> Iterator[str]:
+    yield one.job
+    yield f"  waiting   {counted(len(ahead.files), 'file')}, {size_of(ahead.bytes)}"
     until = f", in its window until {ahead.until:%a %Y-%m-%d %H:%M}" if ahead.until else ""
     if one.after:
-        say(f"  next run  when a run of {one.after} has finished{until}; what follows is said as if it were now")
+        yield f"  next run  when a run of {one.after} has finished{until}; what follows is said as if it were now"
     else:
-        say(f"  next run  {ahead.start:%a %Y-%m-%d %H:%M %Z}{until}")
-    if ahead.outlook is not None:
-        _print_outlook(one, ahead, ahead.outlook)
-    elif ahead.files:
+        yield f"  next run  {ahead.start:%a %Y-%m-%d %H:%M %Z}{until}"
+    if ahead.outlook is None and ahead.files:
         nothing = "nothing is known yet: the log has no run of this job with this model"
-        say(f"  expected  {nothing}, nor of another one. After the first it is")
-    _print_memory(one.memory)
+        yield f"  expected  {nothing}, nor of another one. After the first it is"
+    elif ahead.outlook is not None and ahead.files:
+        yield from _outlook(one, ahead, ahead.outlook)
+    yield from _memory(one.memory)
     if one.cluster:
         said = f"; {one_line(one.cluster.problem)}" if one.cluster.problem else ""
-        say(f"  cluster   {counted(one.cluster.machines, 'machine')} by {one.cluster.address}{said}")
-    for way in one.ways:
-        say(f"  would do  {one_line(way.sentence)}")
+        yield f"  cluster   {counted(one.cluster.machines, 'machine')} by {one.cluster.address}{said}"
+    yield from (f"  would do  {one_line(way.sentence)}" for way in one.ways)
     if beside:
         said = "fall into that time: they wait for one another, which is not counted"
-        say(f"  beside    runs of {', '.join(beside)} {said}")
+        yield f"  beside    runs of {', '.join(beside)} {said}"
     if errors := pipeline.median_errors(one.held):
         of = counted(len(one.held), "forecast")
-        say(f"  earlier   {of}: off by {errors[0]:.0%} of the documents and {errors[1]:.0%} of the seconds (median)")
+        yield f"  earlier   {of}: off by {errors[0]:.0%} of the documents and {errors[1]:.0%} of the seconds (median)"
 
 
-def _print_outlook(one: Planned, ahead: Ahead, told: pipeline.Outlook) -> None:
+def _outlook(one: Planned, ahead: Ahead, told: pipeline.Outlook) -> Iterator[str]:
     assert ahead.known is not None
-    if not ahead.files:
-        return
     threads, costs = ahead.known
     rests = f"by {counted(costs.rows, 'document')} with {counted(threads, 'thread')}"
     if costs.of_job is not None:
         rests = f"by the pace of model {one.model} in job {costs.of_job}, {rests}"
-    say(f"  expected  {round(told.tokens):,} tokens, {duration(told.ready + told.seconds)}; {rests}")
+    yield f"  expected  {round(told.tokens):,} tokens, {duration(told.ready + told.seconds)}; {rests}"
     if ahead.until and not ahead.all_tonight:
-        say(f"  tonight   {round(told.tonight):,} of {counted(round(told.documents), 'document')}")
+        yield f"  tonight   {round(told.tonight):,} of {counted(round(told.documents), 'document')}"
     done = ahead.done_at
-    say(f"  all done  {f'about {done:%a %Y-%m-%d %H:%M}' if done else 'not at all, as it is'}")
+    yield f"  all done  {f'about {done:%a %Y-%m-%d %H:%M}' if done else 'not at all, as it is'}"
     if told.blocking:
         said = "which no window of the job holds: it and what is behind it are not started; lengthen the window"
-        say(f"  blocking  {_in_words(told.blocking)}, {said}")
+        yield f"  blocking  {_in_words(*told.blocking)}, {said}"
     elif told.slowest and len(ahead.files) > 1:
-        say(f"  slowest   {_in_words(told.slowest)}")
+        yield f"  slowest   {_in_words(*told.slowest)}"
 
 
-def _in_words(found: tuple[pipeline.File, pipeline.Expected]) -> str:
-    file, expected = found
+def _in_words(file: pipeline.File, expected: pipeline.Expected) -> str:
     return f"{one_line(file.path)} ({size_of(file.size)}): about {duration(expected.seconds)}"
 
 
-def _print_memory(memory: pipeline.Memory | str | None) -> None:
+def _memory(memory: pipeline.Memory | str | None) -> Iterator[str]:
     if isinstance(memory, str):
-        say(f"  memory    not known: {one_line(memory)}")
+        yield f"  memory    not known: {one_line(memory)}"
     elif memory:
         cache = "half of what is free" if memory.cache is None else size_of(memory.cache)
         keys = f", keys and values {cache}" if memory.cache != 0 else ""
         told = f"texts {size_of(memory.texts)}{keys}, all parsers {size_of(memory.parsers)}"
-        say(f"  memory    at most: model {size_of(memory.model)}, {told}")
+        yield f"  memory    at most: model {size_of(memory.model)}, {told}"

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import click
 import pytest
-import typer.main
 
 from jobs.cli.app import make_app
 from tests.jobs.conftest import Cloister
@@ -18,7 +17,7 @@ def commands(command: click.Command, name: str = "cloister") -> Iterator[tuple[s
         yield from commands(sub, f"{name} {each}")
 
 
-ALL = dict(commands(typer.main.get_command(make_app())))
+ALL = dict(commands(make_app()))
 LEAVES = {name: command for name, command in ALL.items() if not hasattr(command, "commands")}
 
 

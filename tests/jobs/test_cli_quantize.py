@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 import engine
-from jobs.cli.model_quantize import Mix
+from jobs.cli.model import Mix
 from jobs.progress import EVERY_SECONDS, telling
 from tests.jobs.conftest import Cloister, Place, entries
 

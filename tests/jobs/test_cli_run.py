@@ -14,7 +14,7 @@ import pytest
 import audit
 import pipeline
 from engine.gguf import read
-from jobs.cli.run import lost_rows, print_report
+from jobs.cli.run import lost_rows, report_lines
 from jobs.errors import ExitCode
 from jobs.load import load_job, load_site
 from jobs.workspace import open_workspace
@@ -261,14 +261,11 @@ def report(seen: dict[str, int], **facts: Any) -> pipeline.RunReport:
         ({}, {"retried": True, "lost": (("a.jsonl", "why"),)}, ["sort: nothing was taken up again"]),
     ],
 )  # fmt: skip
-def test_what_is_told_of_a_run(
-    ready: Place, capfd: pytest.CaptureFixture[str], seen: dict[str, int], facts: dict[str, Any], lines: list[str]
-) -> None:
+def test_what_is_told_of_a_run(ready: Place, seen: dict[str, int], facts: dict[str, Any], lines: list[str]) -> None:
     workspace = open_workspace(ready.root)
     job = load_job(ready.root / "jobs" / "sort.yaml")
-    capfd.readouterr()
-    print_report(workspace, job, report(seen, **facts))
-    assert [line.strip() for line in capfd.readouterr().out.splitlines()] == lines
+    told = "\n".join(report_lines(workspace, job, report(seen, **facts)))
+    assert [line.strip() for line in told.splitlines()] == lines
 
 
 def test_what_is_told_of_rows_that_are_gone() -> None:

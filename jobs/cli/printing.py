@@ -1,4 +1,4 @@
-"""Commands print on stdout through this file: text for a person, or one JSON document."""
+"""What a command found, and the one printer of it: text for a person, or one JSON document."""
 
 import contextlib
 import dataclasses
@@ -6,16 +6,12 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from jobs.errors import OutputError
+from jobs.errors import ExitCode, OutputError
 from jobs.visible import CONTROLS, one_line, visible
 
 if TYPE_CHECKING:
@@ -25,6 +21,71 @@ UNWRAPPED = 160  # columns where no terminal says how many there are
 WHOLE = 24  # characters of a name that is not folded
 NARROW = 8  # columns that a cell is folded to at least
 LISTED = 10  # what a list names before "and 5 more"
+
+
+class Exact(str):
+    """Text whose bytes count, such as a signed note: in UTF-8, whatever the terminal's encoding is."""
+
+
+class Aside(str):
+    """A line for a person on stderr."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose long cells go on in further lines; nothing is cut. Where it does not fit, each row is a line.
+
+    `right`: columns of numbers. `whole`: columns of names, which are not folded if they are short.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence["str | Text"]]
+    right: Sequence[str] = ()
+    whole: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command found: `data` for programs, of which an iterator is a JSON array and None is nothing; `lines` for
+    people, which are made when they are printed; and the exit code."""
+
+    data: object
+    lines: "Iterable[str | Table]" = ()
+    code: ExitCode = ExitCode.DONE
+
+
+class EndedError(Exception):
+    """The command ends here, with this answer."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer)
+        self.answer = answer
+
+
+def refused(error: object, line: str, code: ExitCode) -> Answer:
+    """The answer that refuses: `error` for programs, `line` for people."""
+    return Answer({"ok": False, "error": str(error), "exit_code": code}, [line], code)
+
+
+def show(answer: Answer, as_json: bool) -> None:
+    """Print an answer."""
+    if not as_json:
+        for line in answer.lines:
+            _show_line(line)
+    elif isinstance(answer.data, Iterator):
+        print_json_array(answer.data)
+    elif answer.data is not None:
+        print_json(answer.data)
+
+
+def _show_line(line: str | Table) -> None:
+    if isinstance(line, Table):
+        print_table(line)
+    elif isinstance(line, Exact):
+        sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+        sys.stdout.write(line)
+    else:
+        (sys.stderr if isinstance(line, Aside) else sys.stdout).write(visible(line) + "\n")
 
 
 class GuardedOutput:
@@ -69,29 +130,12 @@ def guarded_output() -> Iterator[None]:
         sys.stdout = stream
 
 
-def say(text: str = "") -> None:
-    """A line for a person."""
-    sys.stdout.write(visible(text) + "\n")
-
-
-def hand_over() -> None:
-    """Give what was said to whoever waits for it, in a command that goes on: a pipe or a file has it at its end."""
-    sys.stdout.flush()
-
-
-def write_exact(text: str) -> None:
-    """Text whose bytes count, such as a signed note: in UTF-8, whatever the terminal's encoding is."""
-    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
-    sys.stdout.write(text)
-
-
-def say_list(lines: Sequence[str], total: int, most: int = LISTED) -> None:
-    """The first `most` of `lines`, each below a heading that was said before; `total` is how many there are."""
-    for line in lines[:most]:
-        say(f"    {one_line(line)}")
+def listed(lines: Sequence[str], total: int, most: int = LISTED) -> Iterator[str]:
+    """The first `most` of `lines`, each below a heading; `total` is how many there are."""
+    yield from (f"    {one_line(line)}" for line in lines[:most])
     more = total - min(len(lines), most)
     if more > 0 and lines:
-        say(f"    and {more:,} more")
+        yield f"    and {more:,} more"
 
 
 def print_json(document: object) -> None:
@@ -108,27 +152,29 @@ def print_json_array(rows: Iterable[object]) -> None:
     sys.stdout.write("[]\n" if separator == "[\n" else "\n]\n")
 
 
-def print_table(
-    head: Sequence[str], rows: Sequence[Sequence["str | Text"]], right: Sequence[str] = (), whole: Sequence[str] = ()
-) -> None:
-    """A table whose long cells go on in further lines; nothing is cut. Where it does not fit, each row is a line.
+def print_table(table: Table) -> None:
+    """Print a table as wide as the terminal."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as Drawn
+    from rich.text import Text
 
-    `right`: columns of numbers. `whole`: columns of names, which are not folded if they are short.
-    """
+    head, rows, right = table.head, table.rows, table.right
     console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else UNWRAPPED)
     widths = [max(len(str(cell)) for cell in cells) for cells in zip(head, *rows, strict=True)]
-    kept = [name in right or (name in whole and width <= WHOLE) for name, width in zip(head, widths, strict=True)]
+    kept = [name in right or (name in table.whole and width <= WHOLE) for name, width in zip(head, widths, strict=True)]
     if sum(width if keep else NARROW for width, keep in zip(widths, kept, strict=True)) + 2 * len(head) > console.width:
         for first, *others in rows:
-            say(f"{first}: " + ", ".join(f"{name} {cell}" for name, cell in zip(head[1:], others, strict=True)))
+            told = ", ".join(f"{name} {cell}" for name, cell in zip(head[1:], others, strict=True))
+            sys.stdout.write(visible(f"{first}: {told}") + "\n")
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    drawn = Drawn(box=box.SIMPLE_HEAD, pad_edge=False)
     for name, keep in zip(head, kept, strict=True):
-        table.add_column(name, justify="right" if name in right else "left", no_wrap=keep, overflow="fold")
+        drawn.add_column(name, justify="right" if name in right else "left", no_wrap=keep, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(visible(cell)) if isinstance(cell, str) else cell for cell in row))
+        drawn.add_row(*(Text(visible(cell)) if isinstance(cell, str) else cell for cell in row))
     with console.capture() as printed:  # rich ends the process itself where a pipe is closed
-        console.print(table)
+        console.print(drawn)
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in printed.get().splitlines() if line.strip()))
 
 
@@ -136,12 +182,6 @@ def shortened(text: str, characters: int) -> str:
     """`text` in one line, cut with an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= characters else line[: characters - 1] + "…"
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 document`, `2 documents`, `2 entries`, `2 processes`."""
-    plural = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}{'es' if noun.endswith('ss') else 's'}"
-    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def counts_line(counts: Mapping[str, int]) -> str:

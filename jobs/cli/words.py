@@ -1,11 +1,10 @@
-"""Jobs in a person's words; for several commands."""
+"""Jobs, paces and sizes in a person's words; for several commands."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from jobs.cli.output import counted
 from jobs.load import LoadedJob
-from jobs.visible import one_line
+from jobs.visible import counted, one_line
 
 _FEW = 3
 
