@@ -126,7 +126,7 @@ def _make(name: str, command: str | Group) -> Any:
         return made
     function = _load(command)
     app = typer.Typer(**_SETTINGS)
-    app.command(name, cls=_Command, help=_help_of(function))(import_module("jobs.cli.at").bound(function))
+    app.command(name, cls=_Command, help=_help_of(function))(import_module("jobs.cli.printing").bound(function))
     return typer.main.get_command(app)
 
 
@@ -134,7 +134,7 @@ def _made_group(group: Group, own: Callable[..., Any] | None, **more: Any) -> _G
     settings = _SETTINGS | {"cls": _Group, "help": group.help} | more
     if group.own and own:
         settings |= {"no_args_is_help": False, "invoke_without_command": True, "help": _help_of(own)}
-        own = import_module("jobs.cli.at").bound(own, is_group=True)
+        own = import_module("jobs.cli.printing").bound(own, is_group=True)
     app = typer.Typer(**settings)
     app.callback()(own or (lambda: None))
     made = cast(_Group, typer.main.get_command(app))

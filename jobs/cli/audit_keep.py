@@ -15,7 +15,6 @@ import segno
 
 import audit
 import pipeline
-from jobs.cli.at import At
 from jobs.cli.options import (
     Document,
     OutFile,
@@ -31,7 +30,7 @@ from jobs.cli.options import (
     refusing,
     write_given,
 )
-from jobs.cli.printing import Answer, Aside, Exact, refused
+from jobs.cli.printing import Answer, Aside, At, Exact, refused
 from jobs.errors import ConfigError, ExitCode, Problem
 from jobs.visible import counted
 from jobs.workspace import CREDENTIAL, credential

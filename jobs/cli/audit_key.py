@@ -20,9 +20,8 @@ from typing import Annotated, Any
 import audit
 import pipeline
 from jobs.amend import amend
-from jobs.cli.at import At
 from jobs.cli.options import NewPassphrase, argument, option, refusing
-from jobs.cli.printing import Answer
+from jobs.cli.printing import Answer, At
 from jobs.errors import ConfigError, ExitCode, Problem
 from jobs.load import load_site, shown
 from jobs.lock import service_lock

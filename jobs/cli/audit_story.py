@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import pipeline
-from jobs.cli.at import At
 from jobs.cli.options import From, To, argument, check_one_of, option, refusing, span
-from jobs.cli.printing import Answer, Table, counts_line
+from jobs.cli.printing import Answer, At, Table, counts_line
 from jobs.errors import ConfigError, ExitCode, Problem
 from jobs.load import did_you_mean
 from jobs.progress import counting

@@ -13,7 +13,6 @@ from typing import Annotated
 
 import audit
 import pipeline
-from jobs.cli.at import At
 from jobs.cli.options import (
     OutFile,
     Witnesses,
@@ -26,7 +25,7 @@ from jobs.cli.options import (
     refusing,
     write_given,
 )
-from jobs.cli.printing import Answer, Exact, refused
+from jobs.cli.printing import Answer, At, Exact, refused
 from jobs.errors import ConfigError, ExitCode, Problem
 from jobs.progress import telling
 from jobs.record import tell_not_recorded

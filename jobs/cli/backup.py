@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Annotated
 
 import pipeline
-from jobs.cli.at import At
 from jobs.cli.audit_verify import exit_code_of, verification_lines
 from jobs.cli.options import Wait, argument, option, read_note
-from jobs.cli.printing import Answer, listed
+from jobs.cli.printing import Answer, At, listed
 from jobs.errors import NO_ROOM, ConfigError, ExitCode, Problem, worst
 from jobs.load import load_site, shown
 from jobs.plan import make_site

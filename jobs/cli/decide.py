@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pipeline
-from jobs.cli.at import At
 from jobs.cli.options import (
     Folder,
     Labels,
@@ -22,7 +21,7 @@ from jobs.cli.options import (
     option,
     writing,
 )
-from jobs.cli.printing import Answer
+from jobs.cli.printing import Answer, At
 from jobs.cli.review import Current, Decided, Sort, check_filter
 from jobs.errors import ConfigError, ExitCode, Problem
 from jobs.visible import counted, one_line

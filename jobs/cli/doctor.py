@@ -9,9 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
-from jobs.cli.at import At
 from jobs.cli.options import argument, job_names, option, write_given, writing
-from jobs.cli.printing import Answer
+from jobs.cli.printing import Answer, At
 from jobs.controls.base import Standing
 from jobs.controls.matrix import READ_BY_AN_ENGINEER, Answered, matrix, page, running_now
 from jobs.controls.rules import RULES

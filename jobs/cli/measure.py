@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Annotated
 
 import pipeline
-from jobs.cli.at import At
-from jobs.cli.learn import examples_of, refused_examples
 from jobs.cli.model import ModelFile, model_file
+from jobs.cli.model_use import examples_of, refused_examples
 from jobs.cli.options import argument, check_one_of, option
-from jobs.cli.printing import Answer, Table
+from jobs.cli.printing import Answer, At, Table
 from jobs.errors import ConfigError, ExitCode, Problem
 from jobs.load import shown
 from jobs.plan import make_plan

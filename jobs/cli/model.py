@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pipeline
-from jobs.cli.at import At
 from jobs.cli.options import argument, option
-from jobs.cli.printing import Answer, Table
+from jobs.cli.printing import Answer, At, Table
 from jobs.config import MODEL_NAME, MODEL_NAME_MEANS
 from jobs.errors import ConfigError, Problem
 from jobs.load import LoadedJob, shown

@@ -15,9 +15,8 @@ from typer import prompt
 
 import pipeline
 from jobs.asked import task_names
-from jobs.cli.at import At
 from jobs.cli.options import argument, check_one_of, option
-from jobs.cli.printing import Answer
+from jobs.cli.printing import Answer, At
 from jobs.config import job_config, section_at
 from jobs.errors import ConfigError, Problem
 from jobs.load import LoadedJob, parse_job, shown

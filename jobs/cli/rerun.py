@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 import pipeline
-from jobs.cli.at import At
 from jobs.cli.options import Folder, Jobs, Labels, Night, States, Text, Wait, option
-from jobs.cli.printing import Answer, listed
+from jobs.cli.printing import Answer, At, listed
 from jobs.cli.run import Plans, calling_of, plans_of, rerunning_lines, run_all, told
 from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
 from jobs.load import did_you_mean

@@ -17,9 +17,8 @@ from typing import Annotated, Any, NamedTuple
 from rich.text import Text
 
 import pipeline
-from jobs.cli.at import At
 from jobs.cli.options import AllVersions, Newest, argument, check_job, check_one_of, newest_of, option, writing
-from jobs.cli.printing import Answer, Table, shortened
+from jobs.cli.printing import Answer, At, Table, shortened
 from jobs.errors import ConfigError, Problem
 from jobs.load import LoadedJob
 from jobs.plan import digest_today, task_today

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import pipeline
-from jobs.cli.at import At
 from jobs.cli.options import (
     AllVersions,
     By,
@@ -26,7 +25,7 @@ from jobs.cli.options import (
     person,
     refusing,
 )
-from jobs.cli.printing import Answer, Table, shortened
+from jobs.cli.printing import Answer, At, Table, shortened
 from jobs.cli.results import answer_of, known_states
 from jobs.errors import ConfigError, Problem
 from jobs.visible import counted, one_line

@@ -10,9 +10,8 @@ from typing import Annotated, Any, TypeAlias
 
 import audit
 import pipeline
-from jobs.cli.at import At
 from jobs.cli.options import option
-from jobs.cli.printing import LISTED, Answer, counts_line
+from jobs.cli.printing import LISTED, Answer, At, counts_line
 from jobs.cli.words import duration, first_few, next_start_of, starts
 from jobs.doctor.tonight import hindrances
 from jobs.errors import ConfigError, ExitCode
