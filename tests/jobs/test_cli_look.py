@@ -16,11 +16,11 @@ from jobs.load import load_site
 from jobs.lock import service_lock
 from jobs.visible import CONTROLS
 from tests.decoders import write_decoder
-from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place
+from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place, finished
 from tests.models import write_bert_folder
 
 
-@pytest.fixture
+@finished
 def done(ready: Place, cloister: Cloister) -> Place:
     """A workspace after a run: one document done, one failed."""
     ready.drop("sort", "lease.txt", LEASE)
