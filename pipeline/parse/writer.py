@@ -93,6 +93,10 @@ class TextWriter:
         """Say what of the text cannot be trusted as it stands; the document's state is then `review`."""
         self._hidden.review(why)
 
+    def turned(self, text: str) -> None:
+        """Say that text is forced from right to left: a person must look if it has letters of the other direction."""
+        self._hidden.turned(marked(text)[0])
+
     def gap(self) -> None:
         """Write an empty line before what comes next."""
         if self._parts:
