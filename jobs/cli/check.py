@@ -10,8 +10,7 @@ from typing import Any
 
 import pipeline
 from jobs.cli.options import SomeJobs
-from jobs.cli.printing import Answer, At
-from jobs.cli.words import duration, first_few, next_start_of, size_of, starts
+from jobs.cli.printing import Answer, At, duration, first_few, next_start_of, size_of, starts
 from jobs.cluster.seen import Found, Seen, ask, see
 from jobs.doctor.tonight import hindrances, unseen
 from jobs.errors import ConfigError, ExitCode, Problem, worst

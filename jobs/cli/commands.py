@@ -83,7 +83,7 @@ COMMANDS: Mapping[str, str | Group] = {
         | _commands("review", "sample")
         | _commands("decide", "export", "import"),
     ),
-    "console": Group(None, "serve.console", _commands("serve", "invite", "people", "revoke")),
+    "console": Group(None, "console.console", _commands("console", "invite", "people", "revoke")),
     "encryption": Group(
         "Encryption of what is kept of documents: make its key, replace it, write a clear copy of a file.",
         None,

@@ -1,5 +1,4 @@
-"""What a command found, the one printer of it (text for a person, or one JSON document), and how a function becomes a
-command.
+"""What a command found, in words and as JSON, the one printer of both, and how a function becomes a command.
 
 A function with a parameter `at: At` gets the option --workspace, and opens the workspace by it; each gets --json. What
 it returns is printed.
@@ -13,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
@@ -21,17 +20,19 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 import typer
 
 from jobs.errors import ExitCode, OutputError
-from jobs.visible import CONTROLS, one_line, visible
+from jobs.visible import CONTROLS, counted, one_line, visible
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     import pipeline
+    from jobs.load import LoadedJob
     from jobs.workspace import Workspace
 
 UNWRAPPED = 160  # columns where no terminal says how many there are
 WHOLE = 24  # characters of a name that is not folded
 NARROW = 8  # columns that a cell is folded to at least
+_FEW = 3  # files that a sentence names
 LISTED = 10  # what a list names before "and 5 more"
 
 
@@ -182,6 +183,61 @@ def bound(function: Callable[..., Answer | None], *, is_group: bool = False) -> 
     )  # fmt: skip
     call.__annotations__ = {}
     return call
+
+
+def next_start_of(job: "LoadedJob") -> datetime | None:
+    """The next start by the job's cron line that is not on a skipped date; None for a job without one."""
+    schedule = job.config.schedule
+    return None if schedule is None else schedule.next_start(datetime.now(UTC))
+
+
+def starts(job: "LoadedJob", *, here: bool = False) -> str:
+    """When `cloister serve` starts the job; the next start in the zone of its schedule, or in that of this machine."""
+    schedule, start = job.config.schedule, next_start_of(job)
+    if job.config.after:
+        return f"when a run of {job.config.after} has finished"
+    if schedule is None:
+        return "when a complete file lies in its folder"
+    shown = start.astimezone() if start and here else start
+    return f"{schedule.cron} ({schedule.timezone}), next {f'{shown:%a %Y-%m-%d %H:%M %Z}' if shown else 'never'}"
+
+
+def first_few(files: Sequence[tuple[str, str]], total: int, names: Mapping[str, int] | None = None) -> str:
+    """`9 files: 4 Thumbs.db; a.tmp (why), b.tmp (why), c.tmp (why) and 6 more`, of the first paths with their
+    reasons; `names` counts those whose name no person gives."""
+    told = ", ".join(f"{one_line(path)} ({one_line(reason)})" for path, reason in files[:_FEW])
+    more = f" and {total - _FEW:,} more" if total > _FEW else ""
+    kinds = f"{of_names(names)}; " if names else ""
+    return f"{counted(total, 'file')}: {kinds}{told}{more}"
+
+
+def of_names(names: Mapping[str, int]) -> str:
+    """`3 Thumbs.db, 1 #recycle/`: files by the patterns of names that no person gives."""
+    return ", ".join(f"{count:,} {one_line(pattern).strip()}" for pattern, count in names.items())
+
+
+def pace_of(documents: int, seconds: float) -> str:
+    """Documents a second, or an hour where they are few, with at least two digits that mean something."""
+    if documents >= seconds:
+        return f"{documents / seconds:,.1f} a second"
+    hourly = 3600 * documents / seconds
+    return f"{hourly:,.0f} an hour" if hourly >= 10 else f"{hourly:.2g} an hour"
+
+
+def duration(seconds: float) -> str:
+    """`40 s`, `12 min`, `3 h 20 min`."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60:,} h {minutes % 60} min"
+
+
+def size_of(size: int) -> str:
+    """Bytes in the unit in which they are few: `12 bytes`, `3.4 MiB`."""
+    for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:,.1f} {name}"
+    return f"{size} byte{'' if size == 1 else 's'}"
 
 
 class GuardedOutput:

@@ -13,8 +13,7 @@ from typing import Annotated, Any, TypeAlias
 import audit
 import pipeline
 from jobs.cli.options import Jobs, Wait, option
-from jobs.cli.printing import Answer, At, Table, listed
-from jobs.cli.words import of_names, pace_of
+from jobs.cli.printing import Answer, At, Table, listed, of_names, pace_of
 from jobs.cluster.asked import cluster_of
 from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
 from jobs.load import LoadedJob, shown

@@ -11,8 +11,7 @@ from typing import Annotated, Any, TypeAlias
 import audit
 import pipeline
 from jobs.cli.options import option
-from jobs.cli.printing import LISTED, Answer, At, counts_line
-from jobs.cli.words import duration, first_few, next_start_of, starts
+from jobs.cli.printing import LISTED, Answer, At, counts_line, duration, first_few, next_start_of, starts
 from jobs.doctor.tonight import hindrances
 from jobs.errors import ConfigError, ExitCode
 from jobs.load import LoadedJob, shown

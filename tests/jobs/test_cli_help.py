@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 from jobs.cli.app import make_app
+from jobs.cli.commands import COMMANDS, HELP, Group
 from pipeline.parse import find_tesseract
 from tests.faults.hindered import UNHINDERED
 from tests.jobs.conftest import LEASE, WITH_PICTURES, Cloister, Place, entries
@@ -95,14 +96,22 @@ def test_wrong_usage(arguments: list[str], cloister: Cloister) -> None:
     assert done.out == ""
 
 
-def test_help_and_mistakes_load_nothing_that_computes() -> None:
-    heavy = "{'numba', 'numpy', 'pyarrow', 'engine', 'pipeline.plan', 'apscheduler'} & set(sys.modules)"
-    code = f"import sys, atexit; atexit.register(lambda: print('loaded', {heavy}))\n"
+@pytest.mark.parametrize(
+    ("arguments", "more"), [(["--help"], {"audit", "pydantic", "ruamel", "jobs.load"}), (["run", "x"], set())]
+)
+def test_help_and_mistakes_load_nothing_that_computes(tmp_path: Path, arguments: list[str], more: set[str]) -> None:
+    heavy = {"numba", "numpy", "pyarrow", "engine", "pipeline.plan", "apscheduler", *more}
+    code = f"import sys, atexit; atexit.register(lambda: print('loaded', {heavy} & set(sys.modules)))\n"
     code += "from jobs.cli import main; main()"
-    for arguments in (["--help"], ["run", "--workspace", "/nowhere", "x"]):
-        command = [sys.executable, "-c", code, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-        assert done.stdout.endswith("loaded set()\n")
+    command = [sys.executable, "-P", "-c", code, *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+    assert done.stdout.endswith("loaded set()\n")
+
+
+def test_the_help_says_of_each_command_what_it_says_itself() -> None:
+    own = {name: (LEAVES.get(f"cloister {name}") or ALL[f"cloister {name}"]).help or "" for name in HELP}
+    assert {name: told.partition("\n\n")[0] for name, told in own.items()} == HELP
+    assert HELP.keys() == {name for name, each in COMMANDS.items() if not isinstance(each, Group) or each.own}
 
 
 COMMAND = [sys.executable, "-P", "-c", "from jobs.cli import main; main()"]
