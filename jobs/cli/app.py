@@ -119,7 +119,6 @@ def make_app() -> _Group:
 
 
 def _make(name: str, command: str | Group) -> Any:
-    """A command, or a group of them."""
     if isinstance(command, Group):
         made = _made_group(command, _load(command.own) if command.own else None)
         made.name = name
@@ -143,7 +142,6 @@ def _made_group(group: Group, own: Callable[..., Any] | None, **more: Any) -> _G
 
 
 def _load(command: str) -> Callable[..., Any]:
-    """The function of a command, from its file."""
     module, name = command.split(".")
     function: Callable[..., Any] = getattr(import_module(f"jobs.cli.{module}"), name)
     return function

@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
-from typing import Annotated
-
-import segno
+from typing import TYPE_CHECKING, Annotated
 
 import audit
 import pipeline
@@ -22,7 +20,7 @@ from jobs.cli.options import (
     Reason,
     Wait,
     argument,
-    check_reason,
+    check_text,
     day,
     option,
     read_key,
@@ -35,6 +33,9 @@ from jobs.errors import ConfigError, ExitCode, Problem
 from jobs.visible import counted
 from jobs.workspace import CREDENTIAL, credential
 
+if TYPE_CHECKING:
+    import segno
+
 _LISTED = 10
 
 
@@ -43,7 +44,7 @@ def hold(at: At, document: Document, reason: Reason, wait: Wait = 0) -> Answer:
 
     No rule of a job's retention deletes it, in any job, and nobody erases it. The hold is an entry of the log.
     """
-    check_reason(reason)
+    check_text("--reason", reason)
     with refusing("DOC", LookupError):
         held = pipeline.hold(at.site, document, reason, wait=wait)
     told = f"held by entry {held.number}: {counted(len(held.documents), 'document')}"
@@ -61,7 +62,7 @@ def release(
 
     The rules of its jobs count again, from the next run on. The release is an entry of the log.
     """
-    check_reason(reason)
+    check_text("--reason", reason)
     with refusing("DOC", LookupError):
         released = pipeline.release(at.site, document, number, reason, wait=wait)
     return Answer(released, [f"released the hold of entry {released.number} ({released.reason})"])
@@ -85,7 +86,7 @@ def erase(
     it was; entries of other jobs keep its names. The log's proofs stay right, and the erasure is an entry of it. What
     is held is not erased. A copy that still lies in the input folder is taken as a new document.
     """
-    check_reason(reason)
+    check_text("--reason", reason)
     site = at.site
     with refusing("DOC", LookupError, pipeline.ErasureRefusedError):
         erased = pipeline.erase(site, document, reason, archive=archive, rows=rows, containers=containers, wait=wait)
@@ -252,6 +253,8 @@ def terminal_code(note: bytes) -> str:
 
 def _code(note: bytes) -> segno.QRCode:
     """A quarter of it may be unreadable (level Q), or as much as a long note leaves."""
+    import segno  # which brings clients of networks
+
     for level in "qml":
         try:
             return segno.make_qr(note, error=level, mode="byte", boost_error=True)

@@ -225,7 +225,6 @@ def _proof_lines(site: pipeline.Site, number: int, text: str, out: Path | None) 
 
 
 def _signer(site: pipeline.Site, text: str) -> str:
-    """The one of the log's keys with which this proof holds."""
     for key in (site.public_key, *reversed(audit.key_history(site.audit, site.public_key))):
         with contextlib.suppress(audit.ProofRefused):
             audit.check_proof(text, key)

@@ -67,7 +67,6 @@ def _refusals(root: Path, folder: Path) -> Iterator[None]:
 
 
 def _site_of(root: Path) -> pipeline.Site:
-    """The site of a workspace that was copied."""
     return make_site(Workspace(root, load_site(root / "site.yaml")))
 
 

@@ -192,7 +192,6 @@ def diff(
 
 
 def _root_of(prefix: Path | None) -> Path:
-    """The folder of the installation that is meant."""
     if prefix is not None:
         return prefix.absolute()
     version = installed_version()

@@ -124,7 +124,7 @@ def _decided(
     """Decide on the row as the person `by`, and tell what became of it. ConfigError where that cannot be."""
     check_text("--as", by, "a person's name; it stands in the log")
     if reason is not None:
-        check_text("--reason", reason, "why; it stands in the log")
+        check_text("--reason", reason)
     site = at.site
     try:
         job = pipeline.job_of(site, row)
@@ -236,7 +236,6 @@ def import_(
 
 
 def _taken(site: pipeline.Site, filled: pipeline.Filled, by: str) -> dict[str, Any]:
-    """What became of a line of the sheet."""
     told = {"line": filled.line, "row": filled.entry, "action": filled.action, "entry": None, "waits": False}
     try:
         row = pipeline.row_of(site, filled.entry)

@@ -70,7 +70,11 @@ def init(
     """
     if origin is not None and not re.fullmatch(ORIGIN, origin):
         raise ConfigError(Problem("--origin", f"{origin!r}", ORIGIN_MEANS))
-    files = [_example_file(name) for name in example or []]
+    known = examples()
+    for name in example or ():
+        if name not in known:
+            remedy = did_you_mean(name, list(known))
+            raise ConfigError(Problem("--example", f"no example {name!r}", f"one of {', '.join(known)}", remedy))
     new = not (folder / "site.yaml").is_file()
     keep_private()
     if new:
@@ -85,7 +89,7 @@ def init(
             raise ConfigError(Problem(shown(folder), found, None, "leave out --origin"))
     _make_folders(folder)
     audit.write_file_atomically(folder / "jobs" / SCHEMA, (_CONFIGS / SCHEMA).read_bytes())
-    copied = [_copy(file, folder) for file in files]
+    copied = [_copy(known[name], folder) for name in example or ()]
     brought = _bring(folder, [job for job, is_new in copied if is_new])
     told = [*forget_mounts(folder), *ignore_for_git(folder)]
     made = Made(folder.absolute(), new, [job for job, _ in copied], brought, told)
@@ -97,15 +101,6 @@ def init(
 def examples() -> dict[str, Path]:
     """The example jobs that came with Cloister, by name."""
     return {file.stem: file for file in sorted(_CONFIGS.glob("*.yaml"))}
-
-
-def _example_file(name: str) -> Path:
-    """The example job of that name. ConfigError."""
-    known = examples()
-    if name not in known:
-        remedy = did_you_mean(name, list(known))
-        raise ConfigError(Problem("--example", f"no example {name!r}", f"one of {', '.join(known)}", remedy))
-    return known[name]
 
 
 def _refuse_inside(folder: Path) -> None:

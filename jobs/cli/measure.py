@@ -116,7 +116,6 @@ def _source(plan: pipeline.RunPlan, given: Path | None) -> Path:
 
 
 def _floor(task: str, said: list[str]) -> dict[str, float]:
-    """The floor that was given as NAME=LEAST."""
     known, floor = list(pipeline.MEASURES.get(task, ())), dict[str, float]()
     for one in said:
         name, _, least = one.partition("=")

@@ -283,7 +283,6 @@ def files_of(job: LoadedJob) -> frozenset[str]:
 
 
 def _users(workspace: Workspace) -> dict[str, list[str]]:
-    """The jobs that use each file in models/, by the file's name."""
     found: dict[str, list[str]] = {}
     for job in readable_jobs(workspace):
         for file in files_of(job):

@@ -15,7 +15,7 @@ import audit
 import pipeline
 from jobs.amend import Values, amend
 from jobs.cli.model import files_of
-from jobs.cli.options import By, Reason, Wait, argument, check_reason, check_text, job_names, option, person, refusing
+from jobs.cli.options import By, Reason, Wait, argument, check_text, job_names, option, person, refusing
 from jobs.cli.printing import Answer, At, Table, counts_line, shortened
 from jobs.errors import ConfigError, ExitCode, Problem, StoppedError
 from jobs.load import LoadedJob, shown
@@ -163,7 +163,7 @@ def revoke(
     Rows that it made stay, and `audit recall --model` lists them; `audit replay` may still use it. A run that is on its
     way ends first: the revocation waits for the log. It is an entry of the log.
     """
-    check_reason(reason)
+    check_text("--reason", reason)
     revoked = pipeline.revoke(at.site, name, person(by), reason, wait=wait)
     file = f"models/{revoked.file}" if revoked.file else "a file"
     lines = [f"revoked {file} by entry {revoked.number}", f"  sha256  {revoked.sha256}"]
@@ -266,7 +266,7 @@ def rollback(
     their bytes: those that `model import` or `learn` replaced lie in models/ under another name. What was revoked is
     passed over. Exit 2 if there is nothing to go back to, 3 if the older file is gone.
     """
-    check_reason(reason)
+    check_text("--reason", reason)
     loaded = load_job_of(at.workspace, find_job(at.workspace, job))
     if to is not None and (len(to) < 6 or set(to) - set("0123456789abcdef")):
         raise ConfigError(Problem("--to", f"{to!r}", "six or more hexadecimal digits in lower case"))

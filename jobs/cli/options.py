@@ -119,12 +119,7 @@ def check_job(place: Workspace, job: str) -> None:
         raise ConfigError(no_such_job(place, job, known))
 
 
-def check_reason(reason: str) -> None:
-    """ConfigError for one that says nothing, or too much for the log."""
-    check_text("--reason", reason, "why; it stands in the log")
-
-
-def check_text(option: str, text: str, expected: str) -> None:
+def check_text(option: str, text: str, expected: str = "why; it stands in the log") -> None:
     """ConfigError for the text of an option that says nothing, or too much for the log."""
     if not text.strip():
         raise ConfigError(Problem(option, "is empty", expected))
@@ -210,8 +205,7 @@ def read_note(path: Path, what: str = "a checkpoint of this log", *, request: bo
 def read_proof(path: Path) -> str:
     """The text of a proof, which may be a wrong one. ConfigError."""
     what = "a file that `cloister audit prove` wrote"
-    data = read_given(path, what)
-    if not data.startswith(_PROOF):
+    if not (data := read_given(path, what)).startswith(_PROOF):
         raise ConfigError(Problem(str(path), "no proof: its first line is another", what))
     return data.decode(errors="surrogateescape")
 

@@ -126,7 +126,6 @@ def _without_batches(plans: Plans) -> tuple[Plans, list[Ending]]:
 
 
 def _foreseen(at: At, plans: Plans, wrong: list[Ending]) -> Answer:
-    """What the reruns would take."""
     foreseen, refused = list[pipeline.Rechosen](), [*wrong]
     for _, plan in plans:
         try:

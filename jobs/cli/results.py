@@ -267,7 +267,6 @@ _ANEW = {
 
 
 def _anew(row: dict[str, Any]) -> str:
-    """Which of these is for a row."""
     if row["state"] in ("failed", "duplicate"):
         return str(row["state"])
     return "batch" if row["task"] == "batch" else "decided" if row.get("review") else "rerun"
@@ -284,7 +283,6 @@ def _notes(row: dict[str, Any]) -> list[str]:
 
 
 def _decision_of(row: dict[str, Any]) -> str:
-    """Return what a person decided on a row, and why."""
     review = row["review"]
     return f"{review['action']} by {review['by']}" + (f": {review['reason']}" if review["reason"] else "")
 

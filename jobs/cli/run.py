@@ -351,7 +351,6 @@ def _pending(report: pipeline.RunReport) -> Iterator[str]:
 
 
 def _outcome(report: pipeline.RunReport) -> str:
-    """The run in a line."""
     worked = report.seen - report.counts["ignored"] - report.counts["pending"]
     if worked:
         pace = f", {pace_of(worked, report.seconds)}" if report.seconds >= 1 else ""

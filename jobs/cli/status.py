@@ -72,7 +72,9 @@ def _look(at: At, checked: pipeline.LastVerified, *, thorough: bool) -> dict[str
     plans = [each[1] for each in loaded.values() if isinstance(each, tuple)]
     costs, met = pipeline.AllCosts(), pipeline.MetFiles({each.job: set() for each in plans if each.keeps})
     known = {each.job: each for each in pipeline.status(site, register, checked, costs, met)}
-    on_its_way = _running(site)
+    holds, on_its_way = holder(site.audit / "lock"), pipeline.running(site)
+    if on_its_way and holds not in (0, on_its_way.pid):  # the kernel does not say of a process elsewhere which it is
+        on_its_way = None
     for each in known.values():  # a rule or a person may have removed it
         each.report = each.report if each.report and os.access(place.root / each.report, os.R_OK) else None
     serves = holder(place.log)
@@ -86,7 +88,7 @@ def _look(at: At, checked: pipeline.LastVerified, *, thorough: bool) -> dict[str
     return {
         "workspace": str(place.root),
         "log": {"origin": site.origin, "size": audit.read_checkpoint(site.audit, site.public_key).size},
-        "run": holder(site.audit / "lock"),
+        "run": holds,
         "running": on_its_way.to_json() if on_its_way else None,
         "serve": serves,
         "jobs": jobs,
@@ -95,12 +97,6 @@ def _look(at: At, checked: pipeline.LastVerified, *, thorough: bool) -> dict[str
         ],
         "other_files": [shown(path) for path in place.other_files()],
     }
-
-
-def _running(site: pipeline.Site) -> pipeline.Running | None:
-    """The run that holds the log, if it is one that holds it. Of a process elsewhere the kernel does not say which."""
-    pid, told = holder(site.audit / "lock"), pipeline.running(site)
-    return told if told and pid is not None and pid in (0, told.pid) else None
 
 
 def _fitting(loaded: _Loaded, beside: Beside) -> _Loaded:
@@ -218,18 +214,16 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
         yield "jobs       none; begin one: cloister new JOB; or copy an example: cloister init . --example NAME"
     for job in told["jobs"]:
         yield f"\n{job['job']}"
-        yield from _broken(job) if "problems" in job else _job_lines(job, is_served=told["serve"] is not None)
+        if "problems" in job:
+            yield "  is not run, because of\n    " + job["problems"].replace("\n", "\n    ")
+        else:
+            yield from _job_lines(job, is_served=told["serve"] is not None)
         yield from _history_lines(job)
     for file in told["other_files"]:
         yield f"\n{file} is no job: job files end in .yaml"
     for job in told["without_file"]:
         yield f"\n{job['job']} (its file is no longer in jobs/)"
         yield from _history_lines(job)
-
-
-def _broken(job: dict[str, Any]) -> Iterator[str]:
-    yield "  is not run, because of"
-    yield "    " + job["problems"].replace("\n", "\n    ")
 
 
 def _job_lines(job: dict[str, Any], *, is_served: bool) -> Iterator[str]:
@@ -287,7 +281,6 @@ def _history_lines(job: dict[str, Any]) -> Iterator[str]:
 
 
 def _ended(run: dict[str, Any]) -> str:
-    """How and when a run ended, and what came of it."""
     if run["state"] == "refused":
         return f"refused {moment(run['finished_at'])}: {one_line(run['reason'])}"
     if run["state"] == "unfinished":
