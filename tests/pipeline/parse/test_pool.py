@@ -55,7 +55,7 @@ def test_a_document_is_parsed_and_the_offset_of_its_descriptor_stays(pool: Parse
         parsed = pool.parse(file.fileno(), path.name)
         assert file.tell() == 5
     assert parsed.text == "A letter.\n\nIt has two paragraphs."
-    assert (parsed.media_type, parsed.parser, parsed.encoding) == ("text/plain", "txt/2", "utf-8")
+    assert (parsed.media_type, parsed.parser, parsed.encoding) == ("text/plain", "txt/1", "utf-8")
 
 
 def test_isolation_and_versions_are_described(pool: ParserPool) -> None:
@@ -161,7 +161,7 @@ def test_a_server_that_died_while_it_was_kept_is_not_taken(processes, parse_with
     ParserPool(1).close()
     os.kill(below(processes, before)[0], signal.SIGKILL)
     with ParserPool(1) as pool:
-        assert parse_with(pool, TEXT).parser == "txt/2"
+        assert parse_with(pool, TEXT).parser == "txt/1"
 
 
 def test_a_process_that_was_forked_has_a_server_of_its_own(processes, parse_with) -> None:
