@@ -1,5 +1,7 @@
 """How things end: the exit codes, the operator's mistakes, and the one place that turns an exception into both."""
 
+from __future__ import annotations
+
 import errno
 import hashlib
 import os
@@ -13,11 +15,14 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import IntEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import audit
 import pipeline
 from jobs.lock import ServiceHeldError
 from jobs.silence.guard import NetworkAttemptError
+
+if TYPE_CHECKING:
+    import audit
 
 
 class ExitCode(IntEnum):
@@ -159,7 +164,11 @@ def remedy_of(error: OSError) -> str | None:
     """What mends a disk that is full, or a right that was taken away; None where nothing is known to."""
     if error.errno in _FULL:
         return "make room on that disk"
-    return audit.how_to_reach(error.filename) if error.filename and error.errno in _FORBIDDEN else None
+    if error.filename is None or error.errno not in _FORBIDDEN:
+        return None
+    import audit  # which takes long, and the help needs none of it
+
+    return audit.how_to_reach(error.filename)
 
 
 def user_name(uid: int) -> str:
@@ -190,6 +199,8 @@ def _room(error: BaseException | None, workspace: Path | None) -> str:
 
 def _operators_ending(error: BaseException, workspace: Path | None, processing: bool) -> Ending | None:
     """How refusals of machine, model, part and log end."""
+    import audit
+
     if isinstance(error, pipeline.MachineRefusedError):
         return Ending(ExitCode.BAD_CONFIG, str(error))
     if isinstance(error, pipeline.ModelRefusedError):
@@ -210,6 +221,8 @@ def _operators_ending(error: BaseException, workspace: Path | None, processing: 
 def _keys_ending(error: audit.AuditError, more: str) -> Ending | None:
     """The ending where a key, or a right on a file of the log, is not as it has to be: nothing is wrong with the log,
     and whoever operates it mends that."""
+    import audit
+
     cause = error.__cause__
     if isinstance(error, audit.KeyRefused):
         told, remedy = error.found, error.remedy

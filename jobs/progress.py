@@ -180,10 +180,10 @@ def counting(what: str) -> Iterator[Callable[[int, int], None] | None]:
 
 
 @contextmanager
-def saying() -> Iterator[Callable[[str], None] | None]:
-    """A line on a terminal for work that says where it is; None elsewhere."""
+def saying() -> Iterator[Callable[[str], None]]:
+    """A line on a terminal for work that says where it is; nothing elsewhere."""
     if not sys.stderr.isatty():
-        yield None
+        yield lambda fact: None
         return
 
     with Console(stderr=True).status("") as status:

@@ -1,4 +1,4 @@
-"""A rotation of the log's key that was cut off is ended, or undone, by the next command (rotation.py has the steps)."""
+"""A rotation of the log's key that was cut off is ended, or undone, by the next command (steps: cli/audit_key.py)."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The command `cloister`: one file for each command, commands.py names them, app.py runs the one that is asked for."""
+"""The command `cloister`: one file for each group of commands, which commands.py names and app.py runs."""
 
 import sys
 from importlib import import_module

@@ -5,22 +5,22 @@ import inspect
 import io
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from types import ModuleType
+from typing import Annotated, Any, cast
 
 import typer
+import typer.main
 from typer.core import TyperCommand, TyperGroup
 
-from jobs.cli.commands import COMMANDS, Group
-from jobs.cli.output import guarded_output, print_json
+from jobs.cli.commands import COMMANDS, HELP, TITLE, Group
+from jobs.cli.printing import guarded_output, print_json
 from jobs.errors import ConfigError, Ending, ExitCode, OutputError, StoppedError, ending_of
 from jobs.silence.guard import NetworkAttemptError, attempts
 from jobs.visible import visible
-from jobs.workspace import find_workspace
 
 _PROCESSING = (["run"], ["retry"], ["rerun"], ["serve"])
 _UsageError: Any = typer.BadParameter.__base__  # typer does not name it
@@ -39,62 +39,109 @@ class _Told:
 
     def get_params(self, ctx: Any) -> Any:
         """The parameters, flags without a metavar."""
-        return _without_types(super().get_params(ctx))  # type: ignore[misc]
+        parameters = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return parameters
 
 
 class _Command(_Told, TyperCommand):
     """A command."""
 
 
+class _Commands(Mapping[str, Any]):
+    """The commands of a group by name, each loaded when it is asked for."""
+
+    def __init__(self, table: Mapping[str, str | Group]) -> None:
+        self._table, self._made = table, dict[str, Any]()
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = _make(name, self._table[name])
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+
 class _Group(_Told, TyperGroup):
     """A group of commands (`cloister` itself, `cloister model`, `cloister audit`) that ends errors as commands do."""
 
+    helps: Mapping[str, str] = {}
+    """What the help of the group says of commands that it does not load for that."""
+    _says_help = False
 
-def _without_types(parameters: list[Any]) -> list[Any]:
-    for parameter in parameters:
-        if getattr(parameter, "is_flag", False):
-            parameter.metavar = ""
-    return parameters
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command; a stub of it for the help of the group."""
+        if self._says_help and cmd_name in self.helps:
+            return TyperCommand(cmd_name, help=self.helps[cmd_name])
+        return self.commands.get(cmd_name)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of the commands, which loads none."""
+        return list(self.commands)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help of the group."""
+        self._says_help = True
+        _load_helper()
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._says_help = False
 
 
-def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
-    """Make the application with all commands and groups; where `arguments` name one of them, with that one alone: a
-    command need not wait until all others are loaded."""
-    app = typer.Typer(
-        **_SETTINGS | {"add_completion": True},
-        cls=_Group,
-        help="Documents in, audited answers out: on your own CPUs, without a network.",
-    )
-    app.callback()(_options)
-    _add(app, COMMANDS, arguments)
+_UNUSED = {"rich.markdown": "Markdown", "rich.traceback": "Traceback"}
+
+
+def _load_helper() -> Any:
+    """What writes help and usage errors, without what it brings and we never use: two thirds of the time it takes."""
+    stubs = {name: ModuleType(name) for name in _UNUSED if name not in sys.modules}
+    for name, stub in stubs.items():
+        setattr(stub, _UNUSED[name], None)
+    sys.modules.update(stubs)
+    try:
+        return import_module("typer.rich_utils")
+    finally:
+        for name in stubs:
+            del sys.modules[name]
+
+
+def make_app() -> _Group:
+    """Make the application."""
+    app = _made_group(Group(TITLE, None, COMMANDS), _options, add_completion=True)
+    app.helps = HELP
     return app
 
 
-def _add(app: typer.Typer, commands: Mapping[str, str | Group], arguments: Sequence[str]) -> None:
-    """Add the commands to the application, or only the one that `arguments` begin with."""
-    asked = [name for name in arguments[:1] if name in commands]
-    for name in asked or commands:
-        command = commands[name]
-        if isinstance(command, Group):
-            app.add_typer(_make_group(command, arguments[1:] if asked else ()), name=name)
-        else:
-            function = _load(command)
-            app.command(name, cls=_Command, help=_help_of(function))(function)
+def _make(name: str, command: str | Group) -> Any:
+    if isinstance(command, Group):
+        made = _made_group(command, _load(command.own) if command.own else None)
+        made.name = name
+        return made
+    function = _load(command)
+    app = typer.Typer(**_SETTINGS)
+    app.command(name, cls=_Command, help=_help_of(function))(import_module("jobs.cli.printing").bound(function))
+    return typer.main.get_command(app)
 
 
-def _make_group(group: Group, arguments: Sequence[str]) -> typer.Typer:
-    if group.own is None:
-        made = typer.Typer(**_SETTINGS, cls=_Group, help=group.help)
-    else:
-        own = _load(group.own)
-        settings = _SETTINGS | {"no_args_is_help": False, "invoke_without_command": True}
-        made = typer.Typer(**settings, cls=_Group, help=_help_of(own), callback=own)
-    _add(made, group.commands, arguments)
+def _made_group(group: Group, own: Callable[..., Any] | None, **more: Any) -> _Group:
+    settings = _SETTINGS | {"cls": _Group, "help": group.help} | more
+    if group.own and own:
+        settings |= {"no_args_is_help": False, "invoke_without_command": True, "help": _help_of(own)}
+        own = import_module("jobs.cli.printing").bound(own, is_group=True)
+    app = typer.Typer(**settings)
+    app.callback()(own or (lambda: None))
+    made = cast(_Group, typer.main.get_command(app))
+    made.commands = _Commands(group.commands)  # type: ignore[assignment]  # typer adds none to it
     return made
 
 
 def _load(command: str) -> Callable[..., Any]:
-    """The function of a command, from its file."""
     module, name = command.split(".")
     function: Callable[..., Any] = getattr(import_module(f"jobs.cli.{module}"), name)
     return function
@@ -149,7 +196,7 @@ def _ended(arguments: list[str]) -> int:
     """The exit code of the command. What it raises is told; OutputError where that cannot be."""
     stdout = sys.stdout
     try:
-        code = make_app(arguments)(arguments, prog_name="cloister", standalone_mode=False)
+        code = make_app()(arguments, prog_name="cloister", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except SystemExit as end:
         if sys.stdout is not stdout:  # so typer ends a command whose stderr is a closed pipe
@@ -159,7 +206,7 @@ def _ended(arguments: list[str]) -> int:
         raise
     except _UsageError as error:
         error.message = error.message.replace("Value error, ", "")  # pydantic's, through which typer reads an Enum
-        import_module("typer.rich_utils").rich_format_error(error)  # a third of a second, for bad usage alone
+        _load_helper().rich_format_error(error)
         ending = Ending(ExitCode.BAD_CONFIG, error.format_message())
     except (Exception, KeyboardInterrupt) as error:
         ending = ending_of(error, _workspace(arguments), processing=arguments[:1] in _PROCESSING)
@@ -179,14 +226,15 @@ def _workspace(arguments: list[str]) -> Path | None:
     named = [value for flag, value in pairwise(arguments) if flag == "--workspace"]
     named += [flag.removeprefix("--workspace=") for flag in arguments if flag.startswith("--workspace=")]
     try:
-        return find_workspace(Path(named[0]) if named else None)
+        found: Path = import_module("jobs.workspace").find_workspace(Path(named[0]) if named else None)
+        return found
     except (ConfigError, OSError):
         return None
 
 
 def _print_version(asked: bool) -> None:
     if asked:
-        print(f"cloister {version('cloister')}")
+        print(f"cloister {import_module('importlib.metadata').version('cloister')}")
         raise typer.Exit
 
 

@@ -1,83 +1,88 @@
-"""`cloister audit verify`: is the log whole, and do results and archive agree with it?"""
+"""`cloister audit verify`, `prove` and `check`: is the log whole, and do results and archive agree with it? And one
+record of it, with the proof that it is there."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 import audit
 import pipeline
-from jobs.cli.files import read_key, read_note
-from jobs.cli.options import JsonOption, WitnessOption, WorkspaceOption
-from jobs.cli.output import print_json, say
+from jobs.cli.options import (
+    OutFile,
+    Witnesses,
+    argument,
+    option,
+    read_key,
+    read_note,
+    read_proof,
+    read_witnesses,
+    refusing,
+    write_given,
+)
+from jobs.cli.printing import Answer, At, Exact, refused
 from jobs.errors import ConfigError, ExitCode, Problem
-from jobs.plan import make_site
 from jobs.progress import telling
-from jobs.record import record, tell_not_recorded
+from jobs.record import tell_not_recorded
 from jobs.visible import one_line
-from jobs.workspace import open_workspace
 
 _LISTED = 20
 
 
-KeyOption = Annotated[
-    str | None,
-    typer.Option("--key", metavar="KEY", help="Trust this verifier key, or the one in this file; else site.yaml's."),
-]
-AgainstOption = Annotated[
-    Path | None,
-    typer.Option("--against", metavar="FILE", help="Prove that the log extends this kept or cosigned checkpoint."),
-]
-
-
 def verify(
-    key: KeyOption = None,
-    against: AgainstOption = None,
-    witness: WitnessOption = None,
-    workspace: WorkspaceOption = None,
-    as_json: JsonOption = False,
-) -> None:
+    at: At,
+    key: Annotated[
+        str | None, option("--key", "Trust this verifier key, or the one in this file; else site.yaml's.", "KEY")
+    ] = None,
+    against: Annotated[
+        Path | None, option("--against", "Prove that the log extends this kept or cosigned checkpoint.", "FILE")
+    ] = None,
+    witness: Witnesses = None,
+) -> Answer:
     """Two verdicts. Integrity: every byte of the log. Completeness: results, archive and failed/ against its entries.
 
     Exit 4 if anything was altered or added; what was taken away since is told, but is no tampering. Exit 2 if nothing
     was, but files could not be read, or private/ does not open all that it should.
     """
-    site = make_site(open_workspace(workspace))
+    site = at.site
     trusted = site.public_key if key is None else read_key("--key", key)
     if witness and against is None:
         raise ConfigError(Problem("--witness", "a cosignature of no checkpoint", "with --against FILE"))
-    witnesses = [read_key("--witness", each, witness=True) for each in witness or ()]
-    kept = read_note(against, "a checkpoint of this log") if against else None
+    witnesses = read_witnesses(witness)
+    kept = read_note(against) if against else None
     if _is_strangers(site, trusted):
-        _end_with_stranger(site, trusted, as_json)
+        return _stranger(site, trusted)
     site = dataclasses.replace(site, public_key=_present(site.audit, trusted))
     with telling("verifying") as tell:
 
         def progress(done: int, total: int) -> None:
-            tell(done, total, _phase(done, total))
+            tell(done, total, "entries of the log" if 2 * done < total else "results and archive")
 
         verification = pipeline.verify(site, progress, against=kept, witnesses=witnesses)
-    _record(site, verification)
-    code = exit_code_of(verification)
-    if as_json:
-        verdicts = {"ok": verification.ok, "complete": verification.complete}
-        keys = {"trusted": trusted, "signed_by": site.public_key}
-        print_json({**verdicts, **vars(verification), **keys, "exit_code": int(code)})
+    if verification.sound:
+        at.record(_verified(verification))
     else:
-        print_verification(verification, site.origin)
-        _print_extent(verification, site, trusted, against)
-    raise typer.Exit(int(code))
+        tell_not_recorded("the log cannot be trusted, and nothing is appended to it")
+    code = exit_code_of(verification)
+    verdicts = {"ok": verification.ok, "complete": verification.complete}
+    told = {**verdicts, **vars(verification), "trusted": trusted, "signed_by": site.public_key, "exit_code": code}
+    return Answer(told, _lines(verification, site, trusted, against), code)
 
 
-def _print_extent(verification: pipeline.Verification, site: pipeline.Site, trusted: str, against: Path | None) -> None:
-    """Print which checkpoint the log extends, and which keys handed over since the one that is trusted."""
-    if against and _extends(verification):
-        say(f"  extends       the checkpoint in {against}")
-    if trusted != site.public_key and verification.sound:
-        _print_handovers(site, trusted)
+def _verified(verification: pipeline.Verification) -> pipeline.Verified:
+    return pipeline.Verified(
+        size=verification.size,
+        root=verification.root.hex(),
+        integrity=len(verification.integrity),
+        altered=len(verification.altered),
+        added=len(verification.added),
+        absent=len(verification.absent),
+    )
 
 
 def _present(folder: Path, trusted: str) -> str:
@@ -101,18 +106,18 @@ def _is_strangers(site: pipeline.Site, trusted: str) -> bool:
         return False
 
 
-def _end_with_stranger(site: pipeline.Site, trusted: str, as_json: bool) -> None:
+def _stranger(site: pipeline.Site, trusted: str) -> Answer:
     """Nothing is verified, for then site.yaml or the key that was given is wrong, and only a person knows which."""
-    code = int(ExitCode.AUDIT_FAILED)
     told = f"the log is signed by {site.public_key}, which site.yaml names; {trusted} never handed over to it"
-    if as_json:
-        print_json({"ok": False, "error": {"message": told, "problems": []}, "exit_code": code})
-    else:
-        say(f"THE AUDIT LOG {site.origin} IS NOT SIGNED BY THE KEY THAT WAS GIVEN, nor by one that it handed over to.")
-        say(f"  signed by     {site.public_key}, which site.yaml names")
-        say("  it means      the key that was given is another log's, or the log and site.yaml were replaced together")
-        say("  checked       that alone")
-    raise typer.Exit(code)
+    error = {"message": told, "problems": []}
+    lines = (
+        f"THE AUDIT LOG {site.origin} IS NOT SIGNED BY THE KEY THAT WAS GIVEN, nor by one that it handed over to.",
+        f"  signed by     {site.public_key}, which site.yaml names",
+        "  it means      the key that was given is another log's, or the log and site.yaml were replaced together",
+        "  checked       that alone",
+    )
+    code = ExitCode.AUDIT_FAILED
+    return Answer({"ok": False, "error": error, "exit_code": code}, lines, code)
 
 
 def exit_code_of(verification: pipeline.Verification) -> ExitCode:
@@ -122,89 +127,138 @@ def exit_code_of(verification: pipeline.Verification) -> ExitCode:
     return ExitCode.DONE if verification.read else ExitCode.BAD_CONFIG
 
 
+def _lines(
+    verification: pipeline.Verification, site: pipeline.Site, trusted: str, against: Path | None
+) -> Iterator[str]:
+    """Both verdicts; which checkpoint the log extends, and which keys handed over since the one that is trusted."""
+    yield from verification_lines(verification, site.origin)
+    if against and _extends(verification):
+        yield f"  extends       the checkpoint in {against}"
+    if trusted == site.public_key or not verification.sound:
+        return
+    chain = audit.rotations(site.audit, site.public_key)
+    first = next(n for n, each in enumerate(chain) if each.old_key == trusted)
+    for each in chain[first:]:
+        yield f"  handed over   at entry {each.n:,} to {each.new_key}"
+    yield "                the key that was given vouches for the entries before; if it was ever stolen, for no others"
+
+
+def verification_lines(verification: pipeline.Verification, origin: str) -> Iterator[str]:
+    """Both verdicts, and what was found."""
+    if verification.private:
+        yield f"NOT ALL COULD BE JUDGED: {verification.private}."
+        yield "  remedy        bring private/ back from a backup, or verify as the user who may read it"
+    yield from _verdict(verification, origin)
+    for what, findings in (
+        ("log", verification.integrity),
+        ("altered", verification.altered),
+        ("added", verification.added),
+        ("absent (no tampering: the log proves that it was there)", verification.absent),
+        ("not readable, and so not compared", verification.unreadable),
+        ("not judged, for entries that tell of it cannot be opened", verification.unjudged),
+    ):
+        if findings:
+            yield f"  {what}:"
+        yield from (f"    {one_line(each.where)}: {one_line(each.message)}" for each in findings[:_LISTED])
+        if len(findings) > _LISTED:
+            yield f"    and {len(findings) - _LISTED:,} more"
+    yield from (f"  note          {one_line(note)}" for note in verification.notes)
+
+
 def _extends(verification: pipeline.Verification) -> bool:
     return verification.sound and not any(finding.where == audit.KEPT for finding in verification.integrity)
 
 
-def _print_handovers(site: pipeline.Site, trusted: str) -> None:
-    """Print what an earlier key leaves open: to which keys it handed over, and at which entries."""
-    chain = audit.rotations(site.audit, site.public_key)
-    first = next(n for n, each in enumerate(chain) if each.old_key == trusted)
-    for each in chain[first:]:
-        say(f"  handed over   at entry {each.n:,} to {each.new_key}")
-    say("                the key that was given vouches for the entries before; if it was ever stolen, for no others")
-
-
-def _phase(done: int, total: int) -> str:
-    return "entries of the log" if 2 * done < total else "results and archive"
-
-
-def _record(site: pipeline.Site, verification: pipeline.Verification) -> None:
-    """Nothing is appended to a log whose entries are not whole."""
-    if not verification.sound:
-        tell_not_recorded("the log cannot be trusted, and nothing is appended to it")
-        return
-    verified = pipeline.Verified(
-        size=verification.size,
-        root=verification.root.hex(),
-        integrity=len(verification.integrity),
-        altered=len(verification.altered),
-        added=len(verification.added),
-        absent=len(verification.absent),
-    )
-    record(site, verified)
-
-
-def print_verification(verification: pipeline.Verification, origin: str) -> None:
-    """Print both verdicts, and what was found."""
-    if verification.private:
-        say(f"NOT ALL COULD BE JUDGED: {verification.private}.")
-        say("  remedy        bring private/ back from a backup, or verify as the user who may read it")
-    _print_verdict(verification, origin)
-    _print_findings("log", verification.integrity)
-    _print_findings("altered", verification.altered)
-    _print_findings("added", verification.added)
-    _print_findings("absent (no tampering: the log proves that it was there)", verification.absent)
-    _print_findings("not readable, and so not compared", verification.unreadable)
-    _print_findings("not judged, for entries that tell of it cannot be opened", verification.unjudged)
-    for note in verification.notes:
-        say(f"  note          {one_line(note)}")
-
-
-def _print_verdict(verification: pipeline.Verification, origin: str) -> None:
+def _verdict(verification: pipeline.Verification, origin: str) -> Iterator[str]:
     """The worse of the two first. Results are held only against a log whose entries are whole."""
     if not verification.sound:
-        say(f"THE AUDIT LOG {origin} CANNOT BE TRUSTED. Results and archive were not held against it. First wrong:")
+        yield f"THE AUDIT LOG {origin} CANNOT BE TRUSTED. Results and archive were not held against it. First wrong:"
         return
     whole = f"whole: {verification.size:,} entries, every one under the signed checkpoint."
     if verification.altered or verification.added:
-        say(f"RESULTS OR ARCHIVED DOCUMENTS DIFFER FROM THE AUDIT LOG {origin}. The log itself is {whole}")
+        yield f"RESULTS OR ARCHIVED DOCUMENTS DIFFER FROM THE AUDIT LOG {origin}. The log itself is {whole}"
     elif not _extends(verification):
-        say(f"THE AUDIT LOG {origin} WAS NOT HELD AGAINST THE KEPT CHECKPOINT. The log itself is {whole}")
+        yield f"THE AUDIT LOG {origin} WAS NOT HELD AGAINST THE KEPT CHECKPOINT. The log itself is {whole}"
     elif verification.integrity:
-        say(f"IN THE AUDIT LOG {origin} LIES WHAT IS NO PART OF IT. The log itself is {whole}")
+        yield f"IN THE AUDIT LOG {origin} LIES WHAT IS NO PART OF IT. The log itself is {whole}"
     elif not verification.read:
-        say(f"NOTHING WAS ALTERED, BUT NOT ALL COULD BE READ. The audit log {origin} is {whole}")
+        yield f"NOTHING WAS ALTERED, BUT NOT ALL COULD BE READ. The audit log {origin} is {whole}"
     else:
-        say(f"The audit log {origin} is {whole}")
-    say(f"  integrity     whole, root {verification.root.hex()}")
-    say(f"  completeness  {_completeness(verification)}")
-    say("  checked       " + ", ".join(f"{what} {number:,}" for what, number in verification.checked.items()))
+        yield f"The audit log {origin} is {whole}"
+    yield f"  integrity     whole, root {verification.root.hex()}"
+    found = {name: getattr(verification, name) for name in ("altered", "added", "absent", "unreadable", "unjudged")}
+    complete = ", ".join(f"{len(findings):,} {kind}" for kind, findings in found.items() if findings)
+    yield f"  completeness  {complete or 'all that the log proves is there, unchanged, and nothing else'}"
+    yield "  checked       " + ", ".join(f"{what} {number:,}" for what, number in verification.checked.items())
 
 
-def _completeness(verification: pipeline.Verification) -> str:
-    """The second verdict in one line."""
-    names = ("altered", "added", "absent", "unreadable", "unjudged")
-    if not any(getattr(verification, name) for name in names):
-        return "all that the log proves is there, unchanged, and nothing else"
-    kinds: dict[str, tuple[audit.Finding, ...]] = {name: getattr(verification, name) for name in names}
-    return ", ".join(f"{len(findings):,} {kind}" for kind, findings in kinds.items() if findings)
+def prove(
+    at: At,
+    number: Annotated[int, argument("N", "The record's number in the log, from 0.", min=0)],
+    out: OutFile = None,
+    under: Annotated[
+        Path | None, option("--under", "Prove it under this kept or cosigned checkpoint, not today's.", "FILE")
+    ] = None,
+) -> Answer:
+    """Write one record with its inclusion proof and the signed checkpoint.
+
+    Whoever has the log's public key can check it anywhere, with `cloister audit check` or any other reader of
+    c2sp.org/tlog-proof. The entry and its proof are checked, the rest of the log is not: `audit verify` does that.
+    """
+    site = at.site
+    checkpoint = read_note(under) if under else None
+    with refusing(str(number), LookupError):
+        text = audit.prove(site.audit, site.public_key, number, checkpoint)
+    at.record(pipeline.ReadProof(entry=number))
+    write_given(out, text.encode())
+    return Answer({"entry": number, "proof": text, "file": out}, _proof_lines(site, number, text, out))
 
 
-def _print_findings(what: str, findings: tuple[audit.Finding, ...]) -> None:
-    if findings:
-        say(f"  {what}:")
-    for finding in findings[:_LISTED]:
-        say(f"    {one_line(finding.where)}: {one_line(finding.message)}")
-    if len(findings) > _LISTED:
-        say(f"    and {len(findings) - _LISTED:,} more")
+def _proof_lines(site: pipeline.Site, number: int, text: str, out: Path | None) -> Iterator[str]:
+    if not out:
+        yield Exact(text)
+        return
+    key = _signer(site, text)
+    what = "the log's public key" if key == site.public_key else "the earlier key that signed that checkpoint"
+    yield f"The proof of entry {number} is in {out}. It is checked with {what}:"
+    yield f"    cloister audit check {out} --key {key}"
+
+
+def _signer(site: pipeline.Site, text: str) -> str:
+    for key in (site.public_key, *reversed(audit.key_history(site.audit, site.public_key))):
+        with contextlib.suppress(audit.ProofRefused):
+            audit.check_proof(text, key)
+            return key
+    return site.public_key
+
+
+def check(
+    file: Annotated[Path, argument("FILE", "What `cloister audit prove` wrote.")],
+    key: Annotated[str, option("--key", "The log's public key, from elsewhere, or a file with it.", "KEY")],
+    witness: Witnesses = None,
+) -> Answer:
+    """Check the proof of one record: that the log with this key holds it, exactly so, at this place.
+
+    Needs nothing else, no workspace and no log. Exit 4 if the proof does not hold.
+    """
+    text, trusted = read_proof(file), read_key("--key", key)
+    witnesses = read_witnesses(witness)
+    try:
+        proven = audit.check_proof(text, trusted, witnesses)
+    except audit.ProofRefused as error:
+        return refused(error, f"{file} PROVES NOTHING: {error}", ExitCode.AUDIT_FAILED)
+    return Answer({"ok": True, **vars(proven), "data": proven.data.decode()}, _proven_lines(proven))
+
+
+def _proven_lines(proven: audit.Proven) -> Iterator[str]:
+    checkpoint = proven.checkpoint
+    under = f"under a checkpoint of {checkpoint.size:,} entries"
+    yield f"Proved: this is entry {proven.index} of the log {checkpoint.origin}, {under}."
+    if "handed" in proven.entry:
+        said = "proved is that somebody said it, not that it is so"
+        yield f"  It was handed to the log by who may write to state/: {said}."
+    for name, seconds in proven.cosigned.items():
+        yield f"  cosigned   {datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC by {name}"
+    width = max(10, *map(len, proven.entry))
+    for name, value in proven.entry.items():
+        yield f"  {name:<{width}} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"

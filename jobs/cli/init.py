@@ -4,23 +4,23 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
-
-import typer
 
 import audit
 import jobs
 import pipeline
 from jobs.bundle.installed import example_documents, installed_version
-from jobs.cli.options import JsonOption
-from jobs.cli.output import print_json, say, say_list
+from jobs.cli.options import argument, option
+from jobs.cli.printing import Answer, listed
 from jobs.errors import ConfigError, Problem
 from jobs.load import did_you_mean, load_job, load_site, shown
 from jobs.plan import make_site
 from jobs.record import record
-from jobs.site import ORIGIN, ORIGIN_MEANS
+from jobs.site import ORIGIN, ORIGIN_MEANS, SiteConfig
 from jobs.workspace import FOLDERS, SCHEMA, forget_mounts, keep_private, open_workspace, refuse_newer, refuse_root
 
 _CONFIGS = Path(jobs.__file__).parent.parent / "configs"
@@ -41,18 +41,25 @@ limits:
 """
 
 
+@dataclass(frozen=True)
+class Made:
+    """A workspace that was made or completed: the jobs that were asked for, what each brought from the installation,
+    and sentences on what else was done."""
+
+    workspace: Path
+    created: bool
+    jobs: list[str]
+    brought: dict[str, list[str]]
+    told: list[str]
+
+
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make; it must be empty or not exist.")],
+    folder: Annotated[Path, argument("DIR", "The folder to make; it must be empty or not exist.")],
     example: Annotated[
-        list[str] | None,
-        typer.Option("--example", metavar="NAME", help="Copy this example job into jobs/; may be given several times."),
+        list[str] | None, option("--example", "Copy this example job into jobs/; may be given several times.", "NAME")
     ] = None,
-    origin: Annotated[
-        str | None,
-        typer.Option("--origin", metavar="NAME", help="The log's name, which no other log has.", show_default=False),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
+    origin: Annotated[str | None, option("--origin", "The log's name, which no other log has.", "NAME")] = None,
+) -> Answer:
     """Make a workspace: folders, signing key, empty audit log, site.yaml.
 
     Where Cloister was installed from a bundle, an example brings its model and a few documents from there.
@@ -63,43 +70,37 @@ def init(
     """
     if origin is not None and not re.fullmatch(ORIGIN, origin):
         raise ConfigError(Problem("--origin", f"{origin!r}", ORIGIN_MEANS))
-    files = [example_file(name) for name in example or []]
+    known = examples()
+    for name in example or ():
+        if name not in known:
+            remedy = did_you_mean(name, list(known))
+            raise ConfigError(Problem("--example", f"no example {name!r}", f"one of {', '.join(known)}", remedy))
     new = not (folder / "site.yaml").is_file()
     keep_private()
-    if not new:
-        refuse_root(folder)
-        refuse_newer(folder)
     if new:
         _refuse_inside(folder)
-        _make(folder, origin or default_origin(folder))
-    elif origin is not None and origin != load_site(folder / "site.yaml").log.origin:
-        raise ConfigError(Problem(shown(folder), "its log has another origin already", None, "leave out --origin"))
-    for name in FOLDERS:
-        (folder / name).mkdir(mode=0o700 if name in ("keys", "private") else 0o777, exist_ok=True)
+        machine = re.sub(r"[^A-Za-z0-9._/-]", "-", f"{os.uname().nodename}/{folder.absolute().name}")
+        _make(folder, origin or machine)
+    else:
+        refuse_root(folder)
+        refuse_newer(folder)
+        if origin is not None and origin != load_site(folder / "site.yaml").log.origin:
+            found = "its log has another origin already"
+            raise ConfigError(Problem(shown(folder), found, None, "leave out --origin"))
+    _make_folders(folder)
     audit.write_file_atomically(folder / "jobs" / SCHEMA, (_CONFIGS / SCHEMA).read_bytes())
-    copied = [_copy(file, folder) for file in files]
+    copied = [_copy(known[name], folder) for name in example or ()]
     brought = _bring(folder, [job for job, is_new in copied if is_new])
     told = [*forget_mounts(folder), *ignore_for_git(folder)]
-    _tell(folder, new, [job for job, _ in copied], brought, told, as_json)
-
-
-def default_origin(folder: Path) -> str:
-    """Machine and folder, as a name that a checkpoint may bear."""
-    return re.sub(r"[^A-Za-z0-9._/-]", "-", f"{os.uname().nodename}/{folder.absolute().name}")
+    made = Made(folder.absolute(), new, [job for job, _ in copied], brought, told)
+    site = load_site(folder / "site.yaml")
+    log = {"origin": site.log.origin, "public_key": site.log.public_key}
+    return Answer({**vars(made), "log": log}, _lines(folder, made, site))
 
 
 def examples() -> dict[str, Path]:
     """The example jobs that came with Cloister, by name."""
     return {file.stem: file for file in sorted(_CONFIGS.glob("*.yaml"))}
-
-
-def example_file(name: str) -> Path:
-    """The example job of that name. ConfigError."""
-    known = examples()
-    if name not in known:
-        remedy = did_you_mean(name, list(known))
-        raise ConfigError(Problem("--example", f"no example {name!r}", f"one of {', '.join(known)}", remedy))
-    return known[name]
 
 
 def _refuse_inside(folder: Path) -> None:
@@ -117,8 +118,7 @@ def _make(folder: Path, origin: str) -> None:
         found = "neither empty nor a workspace (it has no site.yaml)"
         raise ConfigError(Problem(shown(folder), found, "a new or empty folder", "choose another folder"))
     folder.mkdir(parents=True, exist_ok=True)
-    for name in FOLDERS:
-        (folder / name).mkdir(mode=0o700 if name in ("keys", "private") else 0o777)
+    _make_folders(folder)
     key = folder / "keys" / "log.key"
     public_key = audit.generate_key(key, origin)
     audit.Log.create(folder / "audit", key_path=key, public_key=public_key)
@@ -127,11 +127,16 @@ def _make(folder: Path, origin: str) -> None:
     audit.write_file_atomically(folder / "site.yaml", site.encode())
 
 
+def _make_folders(folder: Path) -> None:
+    for name in FOLDERS:
+        (folder / name).mkdir(mode=0o700 if name in ("keys", "private") else 0o777, exist_ok=True)
+
+
 def ignore_for_git(folder: Path) -> list[str]:
     """Let git leave out what may not be committed with the jobs: keys, documents, results, models and the log. A
     .gitignore that is there keeps every byte, and gets what it lacks at its end; what was done, in a sentence."""
-    file, kept = folder / ".gitignore", {"jobs"}
-    wanted = [f"/{name}/" for name in ("audit", *FOLDERS) if name not in kept]
+    file = folder / ".gitignore"
+    wanted = [f"/{name}/" for name in ("audit", *FOLDERS) if name != "jobs"]
     before = file.read_text(encoding="utf-8", errors="surrogateescape") if file.exists() else ""
     named = {line.strip().strip("/") for line in before.splitlines()}
     lacking = [line for line in wanted if line.strip("/") not in named]
@@ -161,7 +166,7 @@ def _bring(folder: Path, jobs: list[str]) -> dict[str, list[str]]:
     version, brought = installed_version(), dict[str, list[str]]()
     for job in jobs if version else ():
         assert version
-        name = load_job(folder / "jobs" / f"{job}.yaml").config.model.name
+        name = _model_of(folder, job)
         model = version / "models" / f"{name}.gguf"
         if model.is_file() and not (folder / "models" / model.name).exists():
             facts = pipeline.copy_model(folder / "models", model, name)
@@ -176,34 +181,27 @@ def _bring(folder: Path, jobs: list[str]) -> dict[str, list[str]]:
     return brought
 
 
-def _tell(
-    folder: Path, new: bool, copied: list[str], brought: dict[str, list[str]], told: list[str], as_json: bool
-) -> None:
-    site = load_site(folder / "site.yaml")
-    if as_json:
-        log = {"origin": site.log.origin, "public_key": site.log.public_key}
-        made = {"workspace": folder.absolute(), "created": new, "jobs": copied, "brought": brought, "told": told}
-        print_json({**made, "log": log})
-        return
-    say(f"{'Made' if new else 'Completed'} the workspace {shown(folder)}")
-    say(f"  audit log   {site.log.origin}")
-    say(f"  public key  {site.log.public_key}")
-    say("              keep a copy of it elsewhere: it is what proves the log")
-    for sentence in told:
-        say(f"  {sentence}")
-    for job, files in brought.items():
-        say(f"  from the installation, for {job}:")
-        say_list(files, len(files))
-    say("Next:  (a Hugging Face folder does in place of FILE.gguf)")
-    say(f"  cd {shown(folder)}")
-    job = copied[0] if copied else "JOB"
-    for name in copied:
-        say(f"  put documents into inbox/{name}/")
-    models = {load_job(folder / "jobs" / f"{name}.yaml").config.model.name: None for name in copied}
+def _model_of(folder: Path, job: str) -> str:
+    return load_job(folder / "jobs" / f"{job}.yaml").config.model.name
+
+
+def _lines(folder: Path, made: Made, site: SiteConfig) -> Iterator[str]:
+    yield f"{'Made' if made.created else 'Completed'} the workspace {shown(folder)}"
+    yield f"  audit log   {site.log.origin}"
+    yield f"  public key  {site.log.public_key}"
+    yield "              keep a copy of it elsewhere: it is what proves the log"
+    yield from (f"  {sentence}" for sentence in made.told)
+    for job, files in made.brought.items():
+        yield f"  from the installation, for {job}:"
+        yield from listed(files, len(files))
+    yield "Next:  (a Hugging Face folder does in place of FILE.gguf)"
+    yield f"  cd {shown(folder)}"
+    yield from (f"  put documents into inbox/{name}/" for name in made.jobs)
+    models = dict.fromkeys(_model_of(folder, name) for name in made.jobs)
     for model in models or ["NAME"]:
         if not (folder / "models" / f"{model}.gguf").exists():
-            say(f"  cloister model import FILE.gguf --name {model}")
-    if not copied:
-        example = next(iter(examples()), "NAME")
-        say(f"  cloister new JOB; or copy an example: cloister init . --example {example}")
-    say(f"  cloister check {job} && cloister run {job}")
+            yield f"  cloister model import FILE.gguf --name {model}"
+    if not made.jobs:
+        yield f"  cloister new JOB; or copy an example: cloister init . --example {next(iter(examples()), 'NAME')}"
+    job = made.jobs[0] if made.jobs else "JOB"
+    yield f"  cloister check {job} && cloister run {job}"

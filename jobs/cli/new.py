@@ -11,18 +11,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Final, get_args
 
-import typer
+from typer import prompt
 
 import pipeline
 from jobs.asked import task_names
-from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import print_json, say
+from jobs.cli.options import argument, check_one_of, option
+from jobs.cli.printing import Answer, At
 from jobs.config import job_config, section_at
 from jobs.errors import ConfigError, Problem
-from jobs.load import LoadedJob, did_you_mean, parse_job, shown
+from jobs.load import LoadedJob, parse_job, shown
 from jobs.nights.beside import Beside
 from jobs.plan import make_plan, refusal_of
-from jobs.workspace import SCHEMA, Workspace, open_workspace, readable_jobs
+from jobs.workspace import SCHEMA, Workspace, readable_jobs
 
 _WIDTH: Final = 110
 _ASKED: Final[Mapping[str, tuple[str, str]]] = {
@@ -39,44 +39,33 @@ _OF_ITEM: Final = ("type", "description")
 
 
 def new(
-    job: Annotated[str, typer.Argument(metavar="JOB", help="The name of the new job.")],
-    task: Annotated[
-        str | None, typer.Option("--task", metavar="TASK", help="What is asked of each document, such as extract.")
-    ] = None,
-    label: Annotated[
-        list[str] | None, typer.Option("--label", metavar="NAME[=TEXT]", help="A label, and what it means.")
-    ] = None,
+    at: At,
+    job: Annotated[str, argument("JOB", "The name of the new job.")],
+    task: Annotated[str | None, option("--task", "What is asked of each document, such as extract.", "TASK")] = None,
+    label: Annotated[list[str] | None, option("--label", "A label, and what it means.", "NAME[=TEXT]")] = None,
     field: Annotated[
         list[str] | None,
-        typer.Option(
-            "--field", metavar="NAME[:TYPE][=TEXT]", help="A field, and what it means; of a regex, its pattern."
-        ),
+        option("--field", "A field, and what it means; of a regex, its pattern.", "NAME[:TYPE][=TEXT]"),
     ] = None,
-    question: Annotated[str | None, typer.Option("--question", metavar="TEXT", help="A question.")] = None,
+    question: Annotated[str | None, option("--question", "A question.", "TEXT")] = None,
     sentences: Annotated[
-        int | None, typer.Option("--sentences", min=1, metavar="N", help="Sentences of a summary; 5 if left out.")
+        int | None, option("--sentences", "Sentences of a summary; 5 if left out.", "N", min=1)
     ] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="A model in models/; the only one that can do it.")
-    ] = None,
+    model: Annotated[str | None, option("--model", "A model in models/; the only one that can do it.", "NAME")] = None,
     folder: Annotated[
-        str | None, typer.Option("--folder", metavar="DIR", help="Where documents come from; inbox/JOB if left out.")
+        str | None, option("--folder", "Where documents come from; inbox/JOB if left out.", "DIR")
     ] = None,
-    workspace: WorkspaceOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Begin a job: write jobs/JOB.yaml, with comments, so that `cloister check` accepts it. No file is overwritten.
 
     On a terminal it asks for what the options leave out: the task, what the task needs, and the model if several can do
     it. Elsewhere it says which option is lacking.
     """
-    place = open_workspace(workspace)
+    place = at.workspace
     file, source = _new_file(place, job), place.root / (folder or f"inbox/{job}")
-    asks = _asker(sys.stdin.isatty() and sys.stderr.isatty() and not as_json)
+    asks = _asker(sys.stdin.isatty() and sys.stderr.isatty() and not at.as_json)
     chosen = task or asks("--task", f"Which task? ({', '.join(task_names())})")
-    if chosen not in task_names():
-        expected = f"one of {', '.join(task_names())}"
-        raise ConfigError(Problem("--task", repr(chosen), expected, did_you_mean(chosen, task_names())))
+    check_one_of("--task", chosen, task_names())
     given = {"labels": label, "fields": field, "question": question, "sentences": sentences}
     keys = dict(_keys(chosen, given, asks))
     was_there = source.exists()
@@ -90,11 +79,11 @@ def new(
     with file.open("x", encoding="utf-8") as out:
         out.write(_text(job, folder, loaded.config.model.name, chosen, keys))
     into = f"{shown(make_plan(place, loaded).input.folder)}/"
-    if as_json:
-        print_json({"job": job, "file": shown(file), "task": chosen, "model": loaded.config.model.name, "input": into})
-        return
-    say(f"Made {shown(file)}, for the model {loaded.config.model.name}. Read it: its comments say what can be changed.")
-    say(f"  put documents into {into}\n  cloister check {job} && cloister run {job}")
+    named = loaded.config.model.name
+    return Answer({"job": job, "file": shown(file), "task": chosen, "model": named, "input": into}, [
+        f"Made {shown(file)}, for the model {named}. Read it: its comments say what can be changed.",
+        f"  put documents into {into}\n  cloister check {job} && cloister run {job}",
+    ])  # fmt: skip
 
 
 def _new_file(place: Workspace, job: str) -> Path:
@@ -113,7 +102,7 @@ def _asker(is_terminal: bool) -> Callable[[str, str], str]:
 
     def ask(option: str, question: str) -> str:
         commas = "; with commas between them" if option in _EACH else ""
-        said = typer.prompt(question + commas, err=True, default="", show_default=False) if is_terminal else ""
+        said = prompt(question + commas, err=True, default="", show_default=False) if is_terminal else ""
         if answer := str(said).strip():
             return answer
         given = f"give it as {option}" + (", once for each" if option in _EACH else "")
@@ -171,10 +160,7 @@ def _model(
         remedy = "cloister model import FILE.gguf --name NAME; a Hugging Face folder does in place of the file"
         raise ConfigError(Problem(shown(place.root / "models"), f"no model for this job: {why}", None, remedy))
     chosen = fitting[0] if len(fitting) == 1 else asks("--model", f"Which model? ({', '.join(fitting)})")
-    if chosen not in fitting:
-        raise ConfigError(
-            Problem("--model", repr(chosen), f"one of {', '.join(fitting)}", did_you_mean(chosen, fitting))
-        )
+    check_one_of("--model", chosen, fitting)
     return _tried(place, text(chosen), file)[0]
 
 

@@ -1,40 +1,20 @@
-"""`cloister rerun`: archived documents answered again, by today's settings."""
+"""`cloister rerun`, archived documents answered again by today's settings; and `cloister retry`, failed documents taken
+up again."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, NoReturn, TypeAlias
-
-import typer
+from typing import Annotated, Any
 
 import pipeline
-from jobs.cli.options import JobsArgument, JsonOption, WaitOption, WorkspaceOption
-from jobs.cli.output import counted, print_json, say, say_list
-from jobs.cli.queue_options import FolderOption, LabelOption, NightOption, StateOption, TextOption
-from jobs.cli.run import calling_of, end, plans_of, print_rerunning, run_all
+from jobs.cli.options import Folder, Jobs, Labels, Night, States, Text, Wait, option
+from jobs.cli.printing import Answer, At, listed
+from jobs.cli.run import Plans, calling_of, plans_of, rerunning_lines, run_all, told
 from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
-from jobs.load import LoadedJob, did_you_mean
-from jobs.workspace import Workspace, open_workspace
+from jobs.load import did_you_mean
+from jobs.visible import counted
 
-AllOption = Annotated[
-    bool, typer.Option("--all", help="Also documents that today's settings and model answered: after an update.")
-]
-DecidedOption = Annotated[
-    bool,
-    typer.Option("--decided", help="Also documents on whose row a person decided; the new answer takes its place."),
-]
-SampleOption = Annotated[
-    int | None, typer.Option("--sample", min=1, metavar="N", help="Of all that fit, N drawn at random.")
-]
-SeedOption = Annotated[
-    str | None, typer.Option("--seed", metavar="TEXT", help="Draw by this seed; if left out, by the root of the log.")
-]
-DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Only say how many documents would be answered again, and why.")
-]
-
-Plans: TypeAlias = "list[tuple[LoadedJob, pipeline.RunPlan]]"
 _LISTED = 20
 _ELSEWHERE = {
     "failed": "cloister retry takes up what failed, from failed/",
@@ -42,22 +22,65 @@ _ELSEWHERE = {
 }
 
 
+def retry(
+    at: At,
+    jobs: Jobs,
+    classes: Annotated[
+        list[str] | None,
+        option(
+            "--class",
+            "Only failed documents of this class: timeout, needs_ocr, encrypted, …; may be given several times.",
+            "CLASS",
+        ),
+    ] = None,
+    wait: Wait = 0,
+) -> Answer:
+    """Take up failed documents again, from failed/ or, if they could not be read, from the input folder.
+
+    For when a limit was raised, Tesseract installed or Cloister updated. A document that can be read now gets its
+    row, which supersedes the failed one, and leaves failed/. What else lies in the input folder waits for the next run.
+    It is not handed over to cloister serve: while that runs a job, retry waits for --wait SECONDS, or ends with exit 5.
+    Exit codes are those of run.
+    """
+    place = at.workspace
+    known = {failure.value: failure for failure in pipeline.Failure}
+    expected = f"one of {', '.join(known)}"
+    problems = [
+        Problem(f"--class {each}", "no class of failures", expected) for each in classes or () if each not in known
+    ]
+    if problems:
+        raise ConfigError(*problems)
+    chosen = frozenset(known[name] for name in classes or known)
+    calling = calling_of(place)
+    plans, wrong = plans_of(place, jobs, calling)
+    plans = [(job, replace(plan, retry=chosen)) for job, plan in plans]
+    return told(place, run_all(plans, calling, wait, wrong))
+
+
 def rerun(
-    jobs: JobsArgument,
-    everything: AllOption = False,
-    state: StateOption = None,
-    label: LabelOption = None,
-    folder: FolderOption = None,
-    night: NightOption = None,
-    text: TextOption = None,
-    sample: SampleOption = None,
-    seed: SeedOption = None,
-    decided: DecidedOption = False,
-    dry_run: DryRunOption = False,
-    wait: WaitOption = 0,
-    workspace: WorkspaceOption = None,
-    as_json: JsonOption = False,
-) -> None:
+    at: At,
+    jobs: Jobs,
+    everything: Annotated[
+        bool, option("--all", "Also documents that today's settings and model answered: after an update.")
+    ] = False,
+    state: States = None,
+    label: Labels = None,
+    folder: Folder = None,
+    night: Night = None,
+    text: Text = None,
+    sample: Annotated[int | None, option("--sample", "Of all that fit, N drawn at random.", "N", min=1)] = None,
+    seed: Annotated[
+        str | None, option("--seed", "Draw by this seed; if left out, by the root of the log.", "TEXT")
+    ] = None,
+    decided: Annotated[
+        bool,
+        option("--decided", "Also documents on whose row a person decided; the new answer takes its place."),
+    ] = False,
+    dry_run: Annotated[
+        bool, option("--dry-run", "Only say how many documents would be answered again, and why.")
+    ] = False,
+    wait: Wait = 0,
+) -> Answer:
     """Answer archived documents again, after labels, the model or other settings of a job changed.
 
     Without --all these are the documents whose row was made by other settings, or another model, than today's. Each
@@ -65,34 +88,24 @@ def rerun(
     deleted or altered in the archive is told and left. A rerun that was cut off goes on when the same command is given
     again. Nothing is taken from the job's folder. Window and exit codes are those of run.
     """
-    asked = _asked(everything, decided, state or [], label or [], folder, night, text, sample, seed)
-    place = open_workspace(workspace)
-    calling = calling_of(place)
-    plans, wrong = plans_of(place, jobs, calling)
-    plans, batches = _without_batches(plans)
-    wrong += batches
-    plans = [(job, replace(plan, rerun=asked)) for job, plan in plans]
-    if dry_run:
-        _foresee(place, plans, wrong, as_json)
-    end(place, run_all(plans, calling, wait, wrong), as_json)
-
-
-def _asked(
-    everything: bool, decided: bool, states: Sequence[str], labels: Sequence[str], folder: str | None,
-    night: str | None, text: str | None, sample: int | None, seed: str | None,
-) -> pipeline.Rerun:  # fmt: skip
-    """What is asked for. ConfigError."""
     known = [*map(str, pipeline.RERUNNABLE)]
-    for name in states:
+    for name in state or ():
         if name not in known:
             remedy = _ELSEWHERE.get(name) or did_you_mean(name, known)
             raise ConfigError(Problem("--state", repr(name), f"one of {', '.join(known)}", remedy))
     if seed is not None and sample is None:
         raise ConfigError(Problem("--seed", "without --sample", "--sample N, to draw N documents"))
-    return pipeline.Rerun(
-        everything=everything, decided=decided, states=tuple(sorted(set(states))), labels=tuple(sorted(set(labels))),
-        folder=folder, night=night, text=text, sample=sample, seed=seed,
+    asked = pipeline.Rerun(
+        everything=everything, decided=decided, states=tuple(sorted({*(state or ())})),
+        labels=tuple(sorted({*(label or ())})), folder=folder, night=night, text=text, sample=sample, seed=seed,
     )  # fmt: skip
+    place = at.workspace
+    calling = calling_of(place)
+    plans, wrong = plans_of(place, jobs, calling)
+    plans, batches = _without_batches(plans)
+    wrong += batches
+    plans = [(job, replace(plan, rerun=asked)) for job, plan in plans]
+    return _foreseen(at, plans, wrong) if dry_run else told(place, run_all(plans, calling, wait, wrong))
 
 
 def _without_batches(plans: Plans) -> tuple[Plans, list[Ending]]:
@@ -112,27 +125,20 @@ def _without_batches(plans: Plans) -> tuple[Plans, list[Ending]]:
     return kept, [ending_of(ConfigError(problem)) for problem in problems]
 
 
-def _foresee(place: Workspace, plans: Plans, wrong: list[Ending], as_json: bool) -> NoReturn:
-    """Tell what the reruns would take, and exit."""
+def _foreseen(at: At, plans: Plans, wrong: list[Ending]) -> Answer:
     foreseen, refused = list[pipeline.Rechosen](), [*wrong]
     for _, plan in plans:
         try:
             foreseen.append(pipeline.foresee_rerun(plan))
         except pipeline.ModelRefusedError as error:
-            refused.append(ending_of(error, place.root, processing=True))
+            refused.append(ending_of(error, at.workspace.root, processing=True))
     code = worst([ending.code for ending in refused] or [ExitCode.DONE])
-    if as_json:
-        runs = [_told(each) for each in foreseen]
-        print_json({"runs": runs, "errors": [each.to_json()["error"] for each in refused], "exit_code": int(code)})
-    else:
-        for each in foreseen:
-            _print(each)
-        for ending in refused:
-            say(ending.message)
-    raise typer.Exit(int(code))
+    errors = [each.to_json()["error"] for each in refused]
+    runs = {"runs": list(map(_to_json, foreseen)), "errors": errors, "exit_code": code}
+    return Answer(runs, _lines(foreseen, refused), code)
 
 
-def _told(foreseen: pipeline.Rechosen) -> dict[str, Any]:
+def _to_json(foreseen: pipeline.Rechosen) -> dict[str, Any]:
     left = [{"path": path, "reason": reason} for path, reason in foreseen.left]
     return {
         "job": foreseen.job, "dry_run": True, "would": len(foreseen.paths), "rerun": foreseen.told,
@@ -140,12 +146,13 @@ def _told(foreseen: pipeline.Rechosen) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _print(foreseen: pipeline.Rechosen) -> None:
-    would = counted(len(foreseen.paths), "document")
-    say(f"{foreseen.job}: {would} would be answered again" if foreseen.paths else f"{foreseen.job}: nothing to do")
-    print_rerunning(foreseen.job, foreseen.told)
-    if foreseen.paths:
-        say_list(list(foreseen.paths), len(foreseen.paths), _LISTED)
-    if foreseen.left:
-        say(f"  left     {counted(len(foreseen.left), 'document')}:")
-        say_list([f"{path}: {reason}" for path, reason in foreseen.left], len(foreseen.left), _LISTED)
+def _lines(foreseen: Sequence[pipeline.Rechosen], refused: Sequence[Ending]) -> Iterator[str]:
+    for each in foreseen:
+        would = counted(len(each.paths), "document")
+        yield f"{each.job}: {would} would be answered again" if each.paths else f"{each.job}: nothing to do"
+        yield from rerunning_lines(each.job, each.told)
+        yield from listed(list(each.paths), len(each.paths), _LISTED)
+        if each.left:
+            yield f"  left     {counted(len(each.left), 'document')}:"
+            yield from listed([f"{path}: {reason}" for path, reason in each.left], len(each.left), _LISTED)
+    yield from (ending.message for ending in refused)

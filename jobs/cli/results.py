@@ -14,19 +14,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-import typer
 from rich.text import Text
 
 import pipeline
-from jobs.cli.files import unwritable
-from jobs.cli.options import AllVersionsOption, JsonOption, NewestOption, WorkspaceOption, newest_of
-from jobs.cli.output import counted, print_json, print_json_array, print_table, say, shortened
+from jobs.cli.options import AllVersions, Newest, argument, check_job, check_one_of, newest_of, option, writing
+from jobs.cli.printing import Answer, At, Table, shortened
 from jobs.errors import ConfigError, Problem
-from jobs.load import LoadedJob, did_you_mean
-from jobs.plan import digest_today, make_site, task_today
-from jobs.record import record
-from jobs.visible import visible
-from jobs.workspace import Workspace, load_job_of, no_such_job, open_workspace
+from jobs.load import LoadedJob
+from jobs.plan import digest_today, task_today
+from jobs.visible import counted, visible
+from jobs.workspace import load_job_of
 
 
 class Settings(StrEnum):
@@ -36,20 +33,6 @@ class Settings(StrEnum):
     CURRENT = "current"
 
 
-StateOption = Annotated[
-    list[str] | None,
-    typer.Option("--state", metavar="STATE", help="Only documents in this state; may be given several times."),
-]
-SortOption = Annotated[
-    str | None,
-    typer.Option(
-        "--sort", metavar="ORDER", help="score, uncertain, age, newest, size or path, instead of by job and path."
-    ),
-]
-TableOption = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", metavar="FILE", help="Write a table to this file: .xlsx, .csv, .parquet or .jsonl."),
-]
 _ANSWER_CHARACTERS = 160
 _NOTE_CHARACTERS = 80
 _NOTES = 3
@@ -57,21 +40,27 @@ _UNKNOWN = "unknown"
 
 
 def results(
-    job: Annotated[str | None, typer.Argument(metavar="JOB", help="Only this job's documents.")] = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Only the documents that failed.")] = False,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="At most N documents.")] = None,
+    at: At,
+    job: Annotated[str | None, argument("JOB", "Only this job's documents.")] = None,
+    failed: Annotated[bool, option("--failed", "Only the documents that failed.")] = False,
+    limit: Annotated[int | None, option("--limit", "At most N documents.", "N", min=1)] = None,
     settings: Annotated[
         Settings,
-        typer.Option("--settings", help="current: only rows made by the settings and model that the job has today."),
+        option("--settings", "current: only rows made by the settings and model that the job has today."),
     ] = Settings.ALL,
-    state: StateOption = None,
-    sort: SortOption = None,
-    newest: NewestOption = False,
-    all_versions: AllVersionsOption = False,
-    out: TableOption = None,
-    workspace: WorkspaceOption = None,
-    as_json: JsonOption = False,
-) -> None:
+    state: Annotated[
+        list[str] | None, option("--state", "Only documents in this state; may be given several times.", "STATE")
+    ] = None,
+    sort: Annotated[
+        str | None,
+        option("--sort", "score, uncertain, age, newest, size or path, instead of by job and path.", "ORDER"),
+    ] = None,
+    newest: Newest = False,
+    all_versions: AllVersions = False,
+    out: Annotated[
+        Path | None, option("--out -o", "Write a table to this file: .xlsx, .csv, .parquet or .jsonl.", "FILE")
+    ] = None,
+) -> Answer:
     """Show each document: its state, and its answer or why there is none.
 
     Of several rows for one document the current one: pipeline/outbox/README.md has the rule. Rows that were made by
@@ -82,38 +71,31 @@ def results(
     asks for them. A row whose path has a newer file is marked with the entry of that one's row ("newer_file"); --newest
     leaves it out. The files are not held against the log by this: `audit verify` does that.
     """
-    place, only = open_workspace(workspace), newest_of(newest, all_versions)
+    place, only = at.workspace, newest_of(newest, all_versions)
     if job is not None:
-        _check_known(place, job)
-    states = tuple(_checked_states(failed, state or ()))
-    asked = Asked(place, job, states, _checked_sort(sort), limit, settings is Settings.CURRENT, only)
+        check_job(place, job)
+    for name in state or ():
+        check_one_of("--state", name, known_states())
+    if sort is not None:
+        check_one_of("--sort", sort, [*pipeline.SORTS])
+    states = (*(state or ()), *(["failed"] if failed else []))
+    asked = Asked(at, job, states, sort, limit, settings is Settings.CURRENT, only)
     if out:
-        _write(asked, out, as_json)
-        return
-    record(make_site(place), pipeline.ReadResults(of_job=job, failed=failed, limit=limit))
-    rows = asked.rows()
-    if as_json:
-        print_json_array(rows)
-        return
-    head = ("document", "state", "answer") if job else ("job", "document", "state", "answer")
-    shown = list(map(_Shown.of, rows))
-    if shown:
-        print_table(head, _cells(shown, len(head)), whole=("job", "state"))
-        _tell_remedies(shown)
-        _tell_others(shown, asked.today)
-    elif failed:
-        say("no failed document")
-    elif states:
-        say(f"no document is {' or '.join(states)}")
-    else:
-        say(_why_none(place, job))
+        return _written(asked, out)
+    at.record(pipeline.ReadResults(of_job=job, failed=failed, limit=limit))
+    return Answer(asked.rows(), _lines(asked, failed))
+
+
+def known_states() -> list[str]:
+    """The states that rows can have."""
+    return sorted({*map(str, pipeline.State), "rejected"} - {"ignored", "pending"})
 
 
 @dataclass(frozen=True)
 class Asked:
     """The rows that are asked for."""
 
-    workspace: Workspace
+    at: At
     job: str | None
     states: tuple[str, ...]
     sort: str | None
@@ -124,10 +106,10 @@ class Asked:
     @cached_property
     def _jobs(self) -> dict[str, LoadedJob]:
         """The jobs that are asked for, as far as their files can be read."""
-        found = {}
-        for path in (self.workspace.root / "outbox").glob("*") if self.job is None else (Path(self.job),):
+        place, found = self.at.workspace, {}
+        for path in (place.root / "outbox").glob("*") if self.job is None else (Path(self.job),):
             with contextlib.suppress(ConfigError, OSError):
-                job = load_job_of(self.workspace, self.workspace.jobs / f"{path.name}.yaml")
+                job = load_job_of(place, place.jobs / f"{path.name}.yaml")
                 found[job.name] = job
         return found
 
@@ -137,7 +119,7 @@ class Asked:
         found = {}
         for name, job in self._jobs.items():
             with contextlib.suppress(ConfigError, pipeline.ModelRefusedError, OSError):
-                found[name] = digest_today(self.workspace, job)
+                found[name] = digest_today(self.at.workspace, job)
         return found
 
     @cached_property
@@ -158,7 +140,7 @@ class Asked:
         yield from islice(filter(self._is_shown, self._all()), self.limit)
 
     def _all(self) -> Iterator[dict[str, Any]]:
-        site = make_site(self.workspace)
+        site = self.at.site
         if self.sort is None:
             yield from pipeline.results(site, self.job, only_current_settings=self.only_current, today=self.today)
             return
@@ -180,56 +162,51 @@ class Asked:
         return {**row, "other_settings": True} if other else row
 
 
-def _checked_states(failed: bool, states: Sequence[str]) -> Iterator[str]:
-    known = sorted({*map(str, pipeline.State), "rejected"} - {"ignored", "pending"})
-    for name in states:
-        if name not in known:
-            expected = f"one of {', '.join(known)}"
-            raise ConfigError(Problem("--state", repr(name), expected, did_you_mean(name, known)))
-        yield name
-    if failed:
-        yield "failed"
-
-
-def _checked_sort(sort: str | None) -> str | None:
-    if sort is not None and sort not in pipeline.SORTS:
-        expected = f"one of {', '.join(pipeline.SORTS)}"
-        raise ConfigError(Problem("--sort", repr(sort), expected, did_you_mean(sort, [*pipeline.SORTS])))
-    return sort
-
-
-def _write(asked: Asked, out: Path, as_json: bool) -> None:
-    """Write a table to take away."""
+def _written(asked: Asked, out: Path) -> Answer:
+    """A table to take away, which is written."""
     if asked.job is None:
         raise ConfigError(Problem("-o", "a table of which job?", "one job: cloister results JOB -o FILE"))
     if (ending := out.suffix.lower().removeprefix(".")) not in pipeline.FORMATS:
         expected = f"a name that ends in .{', .'.join(sorted(pipeline.FORMATS))}"
         raise ConfigError(Problem(str(out), f"no table is written as {ending or 'a file without an ending'}", expected))
-    site = make_site(asked.workspace)
-    record(site, pipeline.ReadResults(of_job=asked.job, failed=asked.states == ("failed",), limit=asked.limit))
+    failed = asked.states == ("failed",)
+    asked.at.record(pipeline.ReadResults(of_job=asked.job, failed=failed, limit=asked.limit))
 
     def rows() -> Iterator[dict[str, Any]]:
         return (row for row in asked.rows() if row["state"] != "duplicate" or "duplicate" in asked.states)
 
-    unknown = f"; jobs/{asked.job}.yaml cannot be read, so its columns are those of the settings that made the rows"
     try:
-        count = pipeline.write_table(site, rows, out, asked.task)
+        with writing(out):
+            count = pipeline.write_table(asked.at.site, rows, out, asked.task)
     except pipeline.TableRefusedError as error:
         raise ConfigError(Problem(str(out), str(error))) from error
-    except OSError as error:
-        raise unwritable(out, error) from error
-    if as_json:
-        print_json({"file": out, "rows": count})
+    unknown = f"; jobs/{asked.job}.yaml cannot be read, so its columns are those of the settings that made the rows"
+    told = f"{counted(count, 'document')} of {asked.job} in {out}{'' if asked.task else unknown}"
+    return Answer({"file": out, "rows": count}, [told])
+
+
+def _lines(asked: Asked, failed: bool) -> Iterator[str | Table]:
+    shown = list(map(_Shown.of, asked.rows()))
+    if shown:
+        head = ("document", "state", "answer") if asked.job else ("job", "document", "state", "answer")
+        yield Table(head, _cells(shown, len(head)), whole=("job", "state"))
+        classes = {row.failure for row in shown if row.failure}
+        yield from (f"{failure}: {failure.remedy}" for failure in pipeline.Failure if failure in classes)
+        yield from _others(shown, asked.today)
+    elif failed:
+        yield "no failed document"
+    elif asked.states:
+        yield f"no document is {' or '.join(asked.states)}"
     else:
-        say(f"{counted(count, 'document')} of {asked.job} in {out}{'' if asked.task else unknown}")
+        yield _why_none(asked.at, asked.job)
 
 
-def _why_none(workspace: Workspace, job: str | None) -> str:
+def _why_none(at: At, job: str | None) -> str:
     """There were none, or their parts are gone."""
-    outbox = workspace.root / "outbox"
+    outbox = at.workspace.root / "outbox"
     if outbox.exists() and not os.access(outbox, os.R_OK | os.X_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(outbox))
-    known = pipeline.status(make_site(workspace))
+    known = pipeline.status(at.site)
     if rows := sum(each.totals.total() for each in known if job in (None, each.job)):
         fact = f"no results: the log has {counted(rows, 'row')}, whose parts are no longer in outbox/"
         return f"{fact}. Restore it from a backup; cloister audit verify tells what was taken away, and what deleted"
@@ -254,32 +231,18 @@ class _Shown(NamedTuple):
         """Make what is shown of a whole row, which may be long."""
         made_by = (row["job_digest"] or _UNKNOWN, row["model_sha256"] or _UNKNOWN, _anew(row))
         settings = made_by if row.get("other_settings") else None
-        answer = answer_of(row)
-        return cls(
-            row["job"], row["path"], row["document"], _notes(row), row["state"], row["failure"], answer, settings
-        )
+        answer, notes = answer_of(row), _notes(row)
+        return cls(row["job"], row["path"], row["document"], notes, row["state"], row["failure"], answer, settings)
 
 
 def _cells(rows: Sequence[_Shown], columns: int) -> list[tuple[str | Text, ...]]:
     """The last `columns` cells of each row; a document bears digits of its sha256 where others have its path too."""
     times = Counter((row.job, row.path) for row in rows)
-    return [
-        (row.job, _document(row, row.sha256 if times[row.job, row.path] > 1 else None), row.state, row.answer)[
-            -columns:
-        ]
-        for row in rows
-    ]
+    told = ((row, row.sha256 if times[row.job, row.path] > 1 else None) for row in rows)
+    return [(row.job, _document(row, sha256), row.state, row.answer)[-columns:] for row, sha256 in told]
 
 
-def _tell_remedies(rows: Sequence[_Shown]) -> None:
-    """A line for each class of failures that is among the rows: what to do about it."""
-    classes = {row.failure for row in rows if row.failure}
-    for failure in pipeline.Failure:
-        if failure in classes:
-            say(f"{failure}: {failure.remedy}")
-
-
-def _tell_others(rows: Sequence[_Shown], today: Container[str]) -> None:
+def _others(rows: Sequence[_Shown], today: Container[str]) -> Iterator[str]:
     """A line for each job some of whose rows are of other settings: by which, and what makes them anew."""
     marked = Counter(row.job for row in rows if row.settings)
     for job, count in marked.items():
@@ -288,9 +251,9 @@ def _tell_others(rows: Sequence[_Shown], today: Container[str]) -> None:
             f"{n:,} of settings {s[:8]}, model {m[:8]}" for (s, m), n in Counter(each[:2] for each in mine).items()
         )
         be, than = "row is" if count == 1 else "rows are", "it has today" if job in today else "its newest one"
-        say(f"{job}: {count:,} {be} of other settings than {than}: {told}. --settings current leaves them out")
+        yield f"{job}: {count:,} {be} of other settings than {than}: {told}. --settings current leaves them out"
         for anew, number in sorted(Counter(each[2] for each in mine).items()) if job in today else ():
-            say(f"{job}: {_ANEW[anew].format(job=job, them='it' if number == 1 else f'these {number:,}')}")
+            yield f"{job}: {_ANEW[anew].format(job=job, them='it' if number == 1 else f'these {number:,}')}"
 
 
 _ANEW = {
@@ -304,7 +267,6 @@ _ANEW = {
 
 
 def _anew(row: dict[str, Any]) -> str:
-    """Which of these is for a row."""
     if row["state"] in ("failed", "duplicate"):
         return str(row["state"])
     return "batch" if row["task"] == "batch" else "decided" if row.get("review") else "rerun"
@@ -316,12 +278,11 @@ def _notes(row: dict[str, Any]) -> list[str]:
     if row.get("newer_file") is not None:
         marked.append(f"a newer file has this path: entry {row['newer_file']:,}")
     reason = [row["reason"]] if row["state"] == "done" and row["reason"] else []
-    decided = [decision_of(row)] if row.get("review") and row["state"] != "rejected" else []
+    decided = [_decision_of(row)] if row.get("review") and row["state"] != "rejected" else []
     return [*decided, *marked, *(row["notes"] or ()), *reason]
 
 
-def decision_of(row: dict[str, Any]) -> str:
-    """Return what a person decided on a row, and why."""
+def _decision_of(row: dict[str, Any]) -> str:
     review = row["review"]
     return f"{review['action']} by {review['by']}" + (f": {review['reason']}" if review["reason"] else "")
 
@@ -338,22 +299,12 @@ def _document(row: _Shown, sha256: str | None) -> Text:
     return told
 
 
-def _check_known(workspace: Workspace, job: str) -> None:
-    """A job has a file, or results of earlier runs."""
-    known = {path.stem for path in workspace.job_files()} | {
-        path.name for path in (workspace.root / "outbox").glob("*")
-    }
-    if job not in known:
-        raise ConfigError(no_such_job(workspace, job, sorted(known)))
-
-
 def answer_of(row: dict[str, Any]) -> Text:
     """The answer of a row in a few lines, or why there is none."""
-
     if row["state"] in ("failed", "review"):
         return Text(visible(f"{row['failure'] or 'review'}: {row['reason']}"))
     if row["state"] == "rejected":
-        return Text(visible(decision_of(row)))
+        return Text(visible(_decision_of(row)))
     if row["state"] == "duplicate":
         again = row["duplicate_of"] == row["path"]
         return Text(visible("it came again, and was known" if again else f"the same bytes as {row['duplicate_of']}"))

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, NoReturn
-
-import typer
+from typing import Annotated, Any, TypeAlias
 
 import audit
 import pipeline
-from jobs.cli.cluster_options import ClusterOption
-from jobs.cli.describe import of_names, pace_of
-from jobs.cli.options import JobsArgument, JsonOption, WaitOption, WorkspaceOption
-from jobs.cli.output import counted, print_json, print_table, say, say_list
+from jobs.cli.options import Jobs, Wait, option
+from jobs.cli.printing import Answer, At, Table, listed, of_names, pace_of
 from jobs.cluster.asked import cluster_of
 from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
 from jobs.load import LoadedJob, shown
@@ -28,13 +24,14 @@ from jobs.nights.window import with_window
 from jobs.plan import make_plan
 from jobs.progress import watcher_for
 from jobs.stop import Stop
-from jobs.visible import one_line, visible
-from jobs.workspace import Workspace, find_job, load_job_of, open_workspace, readable_jobs
+from jobs.visible import counted, one_line, visible
+from jobs.workspace import Workspace, find_job, load_job_of, readable_jobs
 
 _FAILED_LISTED = 20
 _LOOK_SECONDS = 0.25  # between two looks whether the workspace is free
 _ENDS_ALL = {ExitCode.AUDIT_FAILED, ExitCode.WORKSPACE_HELD, ExitCode.INTERRUPTED}
 _FOLLOWED = "The run is followed no longer; the service goes on."
+Plans: TypeAlias = "list[tuple[LoadedJob, pipeline.RunPlan]]"
 
 
 @dataclass
@@ -64,14 +61,28 @@ class Night:
         self.refusals += other.refusals
         self.interrupted = self.interrupted or other.interrupted
 
+    def refuse(self, ending: Ending) -> None:
+        """Put the ending behind the others, and tell it."""
+        self.refusals.append(ending)
+        _say(ending.message)
+
+
+def _say(line: str) -> None:
+    print(visible(line), file=sys.stderr)
+
 
 def run(
-    jobs: JobsArgument,
-    wait: WaitOption = 0,
-    cluster: ClusterOption = None,
-    workspace: WorkspaceOption = None,
-    as_json: JsonOption = False,
-) -> None:
+    at: At,
+    jobs: Jobs,
+    wait: Wait = 0,
+    cluster: Annotated[
+        str | None,
+        option(
+            "--cluster", "Have the workers at this scheduler read and answer; else those that site.yaml names, if any.",
+            "ADDRESS",
+        ),
+    ] = None,
+) -> Answer:  # fmt: skip
     """Run jobs once, one after another; a mistake in one of them does not keep the others from running.
 
     A run takes all documents that lie in the job's folder and are not done yet. Ctrl-C or SIGTERM commits what is
@@ -82,28 +93,22 @@ def run(
     or written; 5: another run holds the workspace, and did so for as long as --wait says, or the service ended before
     the run; 6: the window of a job closed before all was done; 130: stopped, or followed no longer.
     """
-    place = open_workspace(workspace)
+    place = at.workspace
     calling = calling_of(place)
     plans, wrong = plans_of(place, jobs, calling)
     if cluster is not None:
         asked = cluster_of(place.root, place.site.cluster, cluster)
         plans = [(job, replace(plan, cluster=asked)) for job, plan in plans]
-    end(place, _run_or_ask(place, plans, calling, wait, wrong), as_json)
+    return told(place, _run_or_ask(place, plans, calling, wait, wrong))
 
 
-def _run_or_ask(
-    place: Workspace,
-    plans: list[tuple[LoadedJob, pipeline.RunPlan]],
-    calling: Calling,
-    wait: float,
-    wrong: Sequence[Ending],
-) -> Night:
+def _run_or_ask(place: Workspace, plans: Plans, calling: Calling, wait: float, wrong: Sequence[Ending]) -> Night:
     """Run the jobs; those of jobs/ by the service, where there is one."""
     if service_of(place) is None:
         return run_all(plans, calling, wait, wrong)
-    night = Night(refusals=[*wrong])
+    night = Night()
     for each in wrong:
-        print(visible(each.message), file=sys.stderr)
+        night.refuse(each)
     for job, plan in plans:
         is_served = service_of(place) is not None and job.path.absolute().parent == place.jobs
         night.add(_ask(place, job) if is_served else run_all([(job, plan)], calling, wait))
@@ -120,31 +125,18 @@ def _ask(place: Workspace, job: LoadedJob) -> Night:
     except audit.AuditError as error:
         ended = ending_of(error, place.root, processing=True)
     if isinstance(ended, Ending):
-        print(visible(ended.message), file=sys.stderr)
-        return Night(refusals=[ended])
+        night = Night()
+        night.refuse(ended)
+        return night
     return Night(reports=[(job, ended)], interrupted=ended.interrupted)
 
 
 def calling_of(workspace: Workspace) -> Calling:
     """Who is called when the runs of a command have ended; what goes wrong with that is a line on stderr."""
-    return Calling(workspace, lambda line: print(visible(line), file=sys.stderr))
+    return Calling(workspace, _say)
 
 
-def end(workspace: Workspace, night: Night, as_json: bool) -> NoReturn:
-    """Tell what became of the runs, and exit with the code of all of them."""
-    if as_json:
-        told = {"runs": [_told(report) for _, report in night.reports]}
-        print_json(
-            {**told, "errors": [each.to_json()["error"] for each in night.refusals], "exit_code": int(night.code)}
-        )
-    else:
-        _print(workspace, night)
-    raise typer.Exit(int(night.code))
-
-
-def plans_of(
-    workspace: Workspace, names: list[str], calling: Calling
-) -> tuple[list[tuple[LoadedJob, pipeline.RunPlan]], list[Ending]]:
+def plans_of(workspace: Workspace, names: list[str], calling: Calling) -> tuple[Plans, list[Ending]]:
     """The jobs that can run, and what is wrong with the others, of whom it is told. All are read before the first one
     runs.
 
@@ -158,34 +150,27 @@ def plans_of(
         except ConfigError as error:  # a slip of whoever typed it, who sees it
             wrong.append(error)
             continue
+        named, config = path.stem, None
         try:
             job = load_job_of(workspace, path)
-        except ConfigError as error:
-            calling.refused(path.stem, None, error)
-            wrong.append(error)
-            continue
-        try:
+            named, config = job.name, job.config
             beside.check(job)
-            plan = with_window(make_plan(workspace, job), job.config, datetime.now(UTC))
+            plans.append((job, with_window(make_plan(workspace, job), config, datetime.now(UTC))))
         except ConfigError as error:
-            calling.refused(job.name, job.config, error)
+            calling.refused(named, config, error)
             wrong.append(error)
-        else:
-            plans.append((job, plan))
     if not plans:
         raise ConfigError(*(problem for error in wrong for problem in error.problems))
     return plans, [ending_of(error) for error in wrong]
 
 
-def run_all(
-    plans: list[tuple[LoadedJob, pipeline.RunPlan]], calling: Calling, wait: float = 0, wrong: Sequence[Ending] = ()
-) -> Night:
+def run_all(plans: Plans, calling: Calling, wait: float = 0, wrong: Sequence[Ending] = ()) -> Night:
     """Run the jobs; `wrong` tells of those that cannot run. A refused model ends its job only; a log that cannot be
     trusted, or is held for `wait` seconds, ends them all."""
     begin = pipeline.run  # which loads what a run needs: that takes long on a busy machine, and is no waiting
-    night, deadline = Night(refusals=[*wrong]), time.monotonic() + wait
+    night, deadline = Night(), time.monotonic() + wait
     for each in wrong:
-        print(visible(each.message), file=sys.stderr)
+        night.refuse(each)
     with Stop() as stop, pipeline.Warming([plan for _, plan in plans]) as warming:
         calling.stop = stop
         for job, plan in plans:
@@ -198,8 +183,7 @@ def run_all(
                 raise
             except (pipeline.ModelRefusedError, audit.AuditError) as error:
                 calling.refused(job.name, job.config, error)
-                night.refusals.append(_refusal(error, plan))
-                print(visible(night.refusals[-1].message), file=sys.stderr)
+                night.refuse(_refusal(error, plan))
                 if isinstance(error, audit.AuditError):
                     night.interrupted = isinstance(error, audit.LogHeld) and stop()
                     break
@@ -207,8 +191,7 @@ def run_all(
                 night.reports.append((job, report))
                 calling.ended(job.config, report)
                 if report.lost:
-                    night.refusals.append(lost_rows(report))
-                    print(visible(night.refusals[-1].message), file=sys.stderr)
+                    night.refuse(lost_rows(report))
             if stop():
                 night.interrupted = len(night.reports) < len(plans) or night.reports[-1][1].interrupted
                 break
@@ -226,10 +209,10 @@ def _refusal(error: pipeline.ModelRefusedError | audit.AuditError, plan: pipelin
 def lost_rows(report: pipeline.RunReport) -> Ending:
     """The ending of a retry that left documents whose rows are gone; they can be taken up once the rows are back."""
     problems = [Problem(path, reason) for path, reason in report.lost]
-    told = "\n".join(f"  {problem}" for problem in problems)
+    listed = "\n".join(f"  {problem}" for problem in problems)
     message = (
         f"{report.job}: failed requests of {counted(len(problems), 'batch file')} were not taken up again, because "
-        f"rows are gone of which the output file is made:\n{told}\n"
+        f"rows are gone of which the output file is made:\n{listed}\n"
         "    remedy:   bring the rows back from a backup and retry; or drop the batch file again, so that all of its "
         "requests are answered anew. cloister audit verify tells what else is gone"
     )
@@ -240,7 +223,7 @@ def _run_when_free(
     begin: Callable[[], pipeline.RunReport], observer: pipeline.Observer, stop: Stop, deadline: float
 ) -> pipeline.RunReport:
     """The run, as soon as nobody else holds the log. LogHeld after the deadline, or when it is to stop."""
-    told = False
+    is_told = False
     while True:
         try:
             return begin()
@@ -248,21 +231,11 @@ def _run_when_free(
             left = deadline - time.monotonic()
             if left <= 0:
                 raise
-            if not told:
+            if not is_told:
                 observer.note("waiting for the workspace", at_most_seconds=round(left), held=one_line(str(error)))
-            told = True
+            is_told = True
             if stop.wait(min(_LOOK_SECONDS, left)):
                 raise
-
-
-def _told(report: pipeline.RunReport) -> dict[str, Any]:
-    """The report for --json, with the lists as objects."""
-    plain = {name: getattr(report, name) for name in report.__dataclass_fields__ if name not in _LISTS}
-    plain["isolation"] = asdict(report.isolation) if report.isolation else None
-    lists = {
-        name: [dict(zip(keys, item, strict=True)) for item in getattr(report, name)] for name, keys in _LISTS.items()
-    }
-    return {**plain, "seen": report.seen, "held_open": report.held_open, **lists}
 
 
 _LISTS = {
@@ -273,7 +246,24 @@ _LISTS = {
 }
 
 
-def _print(workspace: Workspace, night: Night) -> None:
+def told(workspace: Workspace, night: Night) -> Answer:
+    """What became of the runs, with the code of all of them."""
+    errors = [each.to_json()["error"] for each in night.refusals]
+    runs = {"runs": [_to_json(report) for _, report in night.reports], "errors": errors, "exit_code": night.code}
+    return Answer(runs, _lines(workspace, night), night.code)
+
+
+def _to_json(report: pipeline.RunReport) -> dict[str, Any]:
+    """The report for --json, with the lists as objects."""
+    plain = {name: getattr(report, name) for name in report.__dataclass_fields__ if name not in _LISTS}
+    plain["isolation"] = asdict(report.isolation) if report.isolation else None
+    lists = {
+        name: [dict(zip(keys, item, strict=True)) for item in getattr(report, name)] for name, keys in _LISTS.items()
+    }
+    return {**plain, "seen": report.seen, "held_open": report.held_open, **lists}
+
+
+def _lines(workspace: Workspace, night: Night) -> Iterator[str | Table]:
     if not night.reports:
         return
     states = [state for state in night.reports[0][1].counts if any(report.counts[state] for _, report in night.reports)]
@@ -282,50 +272,35 @@ def _print(workspace: Workspace, night: Night) -> None:
         [report.job, f"{report.seen:,}", *(f"{report.counts[state]:,}" for state in states), f"{report.seconds:.1f}"]
         for _, report in night.reports
     ]
-    print_table(head, rows, right=head[1:], whole=("job",))
+    yield Table(head, rows, right=head[1:], whole=("job",))
     for job, report in night.reports:
-        print_report(workspace, job, report)
+        yield from report_lines(workspace, job, report)
 
 
-def print_report(workspace: Workspace, job: LoadedJob, report: pipeline.RunReport) -> None:
+def report_lines(workspace: Workspace, job: LoadedJob, report: pipeline.RunReport) -> Iterator[str]:
     """A run in words: what came of it, and every document that has no answer."""
-    say(f"{report.job}: {_outcome(report)}")
+    yield f"{report.job}: {_outcome(report)}"
     outbox, failed = workspace.root / "outbox" / report.job, workspace.root / "failed" / report.job
     if report.parts:
-        say(f"  results  {shown(outbox)}/ ({counted(len(report.parts), 'part')}); cloister results {report.job}")
+        yield f"  results  {shown(outbox)}/ ({counted(len(report.parts), 'part')}); cloister results {report.job}"
     if report.counts["failed"]:
-        say(f"  failed   {shown(failed)}/, each with a .reason.json:")
-        say_list(
-            [f"{path}: {failure}: {reason}" for path, failure, reason in report.failed],
-            report.counts["failed"],
-            _FAILED_LISTED,
-        )
-        say(f"  again    cloister retry {report.job} takes them up again, when you have changed something")
+        lines = [f"{path}: {failure}: {reason}" for path, failure, reason in report.failed]
+        yield f"  failed   {shown(failed)}/, each with a .reason.json:"
+        yield from listed(lines, report.counts["failed"], _FAILED_LISTED)
+        yield f"  again    cloister retry {report.job} takes them up again, when you have changed something"
     if report.rerun:
-        print_rerunning(report.job, report.rerun)
-    _print_ignored(report)
-    _print_pending(report)
+        yield from rerunning_lines(report.job, report.rerun)
+    yield from _ignored(report)
+    yield from _pending(report)
     if report.isolation and report.isolation.told:
-        say(f"  parsers  isolation {report.isolation.told}")
+        yield f"  parsers  isolation {report.isolation.told}"
     if not report.pinned and report.parts:
-        say(f"  model    not pinned; write into {shown(job.path)}, under model:")
-        say(f'             sha256: "{report.model_sha256}"')
+        yield f"  model    not pinned; write into {shown(job.path)}, under model:"
+        yield f'             sha256: "{report.model_sha256}"'
     if report.no_report:
-        say(f"  report   none could be made: {one_line(report.no_report)}")
+        yield f"  report   none could be made: {one_line(report.no_report)}"
     elif report.report:
-        say(f"  report   {shown(report.report)}")
-
-
-def print_rerunning(job: str, told: pipeline.Rerunning) -> None:
-    """Print which archived documents a rerun takes, and which of those that fit it does not."""
-    if told.continued:
-        say("  before   goes on with the rerun that was cut off")
-    if told.why:
-        say(f"  because  {', '.join(f'{count:,} {_MADE_BY[why]}' for why, count in told.why.items())}")
-    if told.same:
-        be = "was" if told.same == 1 else "were"
-        fact = f"{counted(told.same, 'document')} that {'fits' if told.same == 1 else 'fit'} {be} answered"
-        say(f"  same     {fact} with today's settings: cloister rerun {job} --all answers them again, too")
+        yield f"  report   {shown(report.report)}"
 
 
 _MADE_BY = {
@@ -335,38 +310,47 @@ _MADE_BY = {
 }
 
 
-def _print_ignored(report: pipeline.RunReport) -> None:
-    """Print how many files were ignored: documents that were done before are told apart from files that are never
-    taken, and from archived documents that a rerun left."""
+def rerunning_lines(job: str, told: pipeline.Rerunning) -> Iterator[str]:
+    """Which archived documents a rerun takes, and which of those that fit it does not."""
+    if told.continued:
+        yield "  before   goes on with the rerun that was cut off"
+    if told.why:
+        yield f"  because  {', '.join(f'{count:,} {_MADE_BY[why]}' for why, count in told.why.items())}"
+    if told.same:
+        fits, be = ("fits", "was") if told.same == 1 else ("fit", "were")
+        fact = f"{counted(told.same, 'document')} that {fits} {be} answered"
+        yield f"  same     {fact} with today's settings: cloister rerun {job} --all answers them again, too"
+
+
+def _ignored(report: pipeline.RunReport) -> Iterator[str]:
+    """How many files were ignored: documents that were done before are told apart from files that are never taken, and
+    from archived documents that a rerun left."""
     if report.known:
-        say(f"  before   {counted(report.known, 'document')} done in an earlier run")
-    never = report.counts["ignored"] - report.known
-    if never:
+        yield f"  before   {counted(report.known, 'document')} done in an earlier run"
+    if never := report.counts["ignored"] - report.known:
         kinds = f": {of_names(report.names)}" if report.names else ""
         left = f"  left     {counted(never, 'document')}"
-        say((left if report.rerun else f"  ignored  {counted(never, 'file')}{kinds}") + ":")
-        say_list([f"{path}: {reason}" for path, reason in report.ignored], never)
+        yield (left if report.rerun else f"  ignored  {counted(never, 'file')}{kinds}") + ":"
+        yield from listed([f"{path}: {reason}" for path, reason in report.ignored], never)
 
 
-def _print_pending(report: pipeline.RunReport) -> None:
+def _pending(report: pipeline.RunReport) -> Iterator[str]:
     """Some are pending for a reason of their own; the others, because the run was stopped or its window closed."""
-    pending = report.counts["pending"]
     if report.interrupted:
-        say("  stopped  what is finished is committed")
+        yield "  stopped  what is finished is committed"
     if report.window_closed:
         rest = "give the same command again for the rest" if report.rerun else "the rest is first in the next run"
-        say(f"  window   closed before all was done: what is finished is committed; {rest}")
-    if pending:
+        yield f"  window   closed before all was done: what is finished is committed; {rest}"
+    if pending := report.counts["pending"]:
         be = "is" if pending == 1 else "are"
         again = "give the same command again" if report.rerun else "run again"
-        say(f"  pending  {counted(pending, 'document')} {be} still to be done: {again}")
+        yield f"  pending  {counted(pending, 'document')} {be} still to be done: {again}"
         if report.held_open:
-            say(f"           of them {counted(len(report.held_open), 'file')} held open by a writer")
-        say_list([f"{path}: {reason}" for path, reason in report.pending], pending)
+            yield f"           of them {counted(len(report.held_open), 'file')} held open by a writer"
+        yield from listed([f"{path}: {reason}" for path, reason in report.pending], pending)
 
 
 def _outcome(report: pipeline.RunReport) -> str:
-    """The run in a line."""
     worked = report.seen - report.counts["ignored"] - report.counts["pending"]
     if worked:
         pace = f", {pace_of(worked, report.seconds)}" if report.seconds >= 1 else ""
@@ -384,9 +368,7 @@ def _outcome(report: pipeline.RunReport) -> str:
     if report.counts["pending"]:
         return "nothing is ready yet"
     if report.known:
-        return (
-            f"nothing to do: {counted(report.known, 'document')} {'was' if report.known == 1 else 'were'} done before"
-        )
-    return "nothing to do: " + (
-        f"no new document among {counted(report.seen, 'file')}" if report.seen else "no file lies there"
-    )
+        be = "was" if report.known == 1 else "were"
+        return f"nothing to do: {counted(report.known, 'document')} {be} done before"
+    lies = f"no new document among {counted(report.seen, 'file')}" if report.seen else "no file lies there"
+    return f"nothing to do: {lies}"

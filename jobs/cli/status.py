@@ -3,43 +3,36 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
-
-import typer
+from typing import Annotated, Any, TypeAlias
 
 import audit
 import pipeline
-from jobs.cli.describe import duration, first_few, next_start_of, starts
-from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import LISTED, counted, counts_line, print_json, say
+from jobs.cli.options import option
+from jobs.cli.printing import LISTED, Answer, At, counts_line, duration, first_few, next_start_of, starts
 from jobs.doctor.tonight import hindrances
 from jobs.errors import ConfigError, ExitCode
 from jobs.load import LoadedJob, shown
 from jobs.lock import holder
 from jobs.nights.ahead import look_ahead
 from jobs.nights.beside import Beside
-from jobs.nights.calls.needs import Need, needs
-from jobs.plan import check_places, load_and_plan, make_site, refusal_of
+from jobs.nights.calls.needs import needs
+from jobs.plan import check_places, load_and_plan, refusal_of
 from jobs.progress import inside_in_words
-from jobs.visible import moment, one_line
-from jobs.workspace import Workspace, open_workspace
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pipeline
-
+from jobs.visible import counted, moment, one_line
 
 _UNSERVED = timedelta(hours=1)
-CheckOption = Annotated[
-    bool,
-    typer.Option("--check", help="Print only what needs a person, one line for each thing; exit 7 if anything does."),
-]
+_Loaded: TypeAlias = "tuple[LoadedJob, pipeline.RunPlan] | ConfigError | OSError"
 
 
-def status(check: CheckOption = False, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+def status(
+    at: At,
+    check: Annotated[
+        bool, option("--check", "Print only what needs a person, one line for each thing; exit 7 if anything does.")
+    ] = False,
+) -> Answer:
     """Show each job: next start, waiting files, last run, totals.
 
     Also the size of the audit log, and which processes run or serve the workspace. With --check, for monitoring: a job
@@ -47,75 +40,66 @@ def status(check: CheckOption = False, workspace: WorkspaceOption = None, as_jso
     that was not verified for log.verify_days of site.yaml, a disk that is nearly full, and what would stop any run this
     evening, as `cloister check` finds it.
     """
-    place = open_workspace(workspace)
     checked = pipeline.LastVerified()
-    told = _look(place, checked, thorough=check)
-    if check:
-        told["site"] = list(hindrances(place))
-        _end_check(needs(place, told["jobs"], told["site"], checked), as_json)
-    elif as_json:
-        print_json(told)
-    else:
-        _print(told)
-
-
-def _end_check(found: list[Need], as_json: bool) -> NoReturn:
-    """Print what needs a person, and exit with the code that says whether anything does."""
+    told = _look(at, checked, thorough=check)
+    if not check:
+        return Answer(told, _lines(told))
+    found = needs(at.workspace, told["jobs"], list(hindrances(at.workspace)), checked)
     code = ExitCode.NEEDS_PERSON if found else ExitCode.DONE
-    if as_json:
-        print_json({"needs": [asdict(each) for each in found], "exit_code": int(code)})
-    else:
-        for each in found:
-            say(f"{each.job or 'site'}: {one_line(each.sentence)}")
-    raise typer.Exit(int(code))
+    lines = (f"{each.job or 'site'}: {one_line(each.sentence)}" for each in found)
+    return Answer({"needs": list(map(asdict, found)), "exit_code": code}, lines, code)
 
 
-def _look(place: Workspace, checked: pipeline.LastVerified, *, thorough: bool) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Log:
+    """What the log says of all jobs, and the run that is on its way; `starts`: what it says of their starts, where no
+    service works on them."""
+
+    known: dict[str, pipeline.JobStatus]
+    register: pipeline.Register
+    costs: pipeline.AllCosts
+    met: pipeline.MetFiles
+    on_its_way: pipeline.Running | None
+    starts: pipeline.ServiceNow | None
+    thorough: bool
+
+
+def _look(at: At, checked: pipeline.LastVerified, *, thorough: bool) -> dict[str, Any]:
     """All that is shown. `checked` comes to know when the log was verified. `thorough`: model files are read whole, if
     that was not done before, and the log for quality that jobs demand."""
-    site = make_site(place)
-    register = pipeline.Register()
+    place, site, register = at.workspace, at.site, pipeline.Register()
     loaded = {path: load_and_plan(place, path) for path in place.job_files()}
     plans = [each[1] for each in loaded.values() if isinstance(each, tuple)]
     costs, met = pipeline.AllCosts(), pipeline.MetFiles({each.job: set() for each in plans if each.keeps})
     known = {each.job: each for each in pipeline.status(site, register, checked, costs, met)}
-    on_its_way = _running(site)
+    holds, on_its_way = holder(site.audit / "lock"), pipeline.running(site)
+    if on_its_way and holds not in (0, on_its_way.pid):  # the kernel does not say of a process elsewhere which it is
+        on_its_way = None
     for each in known.values():  # a rule or a person may have removed it
         each.report = each.report if each.report and os.access(place.root / each.report, os.R_OK) else None
     serves = holder(place.log)
     log = _Log(known, register, costs, met, on_its_way, pipeline.ServiceNow(site) if serves is None else None, thorough)
     if log.starts:
         log.starts.look()
-    beside = Beside(
-        place, [each[0] for each in loaded.values() if isinstance(each, tuple)], [path.stem for path in loaded]
-    )
-    jobs = [_job(path, _fitting(each, beside), log) for path, each in loaded.items()]
-    gone = [
-        {"job": name, **_history(each, on_its_way)}
-        for name, each in known.items()
-        if name not in {job["job"] for job in jobs}
-    ]
+    readable = [each[0] for each in loaded.values() if isinstance(each, tuple)]
+    beside = Beside(place, readable, [path.stem for path in loaded])
+    jobs = [_job(path.stem, _fitting(each, beside), log) for path, each in loaded.items()]
+    named = {job["job"] for job in jobs}
     return {
         "workspace": str(place.root),
         "log": {"origin": site.origin, "size": audit.read_checkpoint(site.audit, site.public_key).size},
-        "run": holder(site.audit / "lock"),
+        "run": holds,
         "running": on_its_way.to_json() if on_its_way else None,
         "serve": serves,
         "jobs": jobs,
-        "without_file": gone,
+        "without_file": [
+            {"job": name, **_history(each, on_its_way)} for name, each in known.items() if name not in named
+        ],
         "other_files": [shown(path) for path in place.other_files()],
     }
 
 
-def _running(site: pipeline.Site) -> pipeline.Running | None:
-    """The run that holds the log, if it is one that holds it. Of a process elsewhere the kernel does not say which."""
-    pid, told = holder(site.audit / "lock"), pipeline.running(site)
-    return told if told and pid is not None and pid in (0, told.pid) else None
-
-
-def _fitting(
-    loaded: tuple[LoadedJob, pipeline.RunPlan] | ConfigError | OSError, beside: Beside
-) -> tuple[LoadedJob, pipeline.RunPlan] | ConfigError | OSError:
+def _fitting(loaded: _Loaded, beside: Beside) -> _Loaded:
     """The job and its plan, or why it does not fit those beside it."""
     try:
         if isinstance(loaded, tuple):
@@ -134,32 +118,18 @@ def _not_served(job: LoadedJob, starts: pipeline.ServiceNow | None) -> str | Non
     return moment(start) if start and late else None
 
 
-@dataclass(frozen=True)
-class _Log:
-    """What the log says of all jobs, and the run that is on its way; `starts`: what it says of their starts, where no
-    service works on them."""
-
-    known: dict[str, pipeline.JobStatus]
-    register: pipeline.Register
-    costs: pipeline.AllCosts
-    met: pipeline.MetFiles
-    on_its_way: pipeline.Running | None
-    starts: pipeline.ServiceNow | None
-    thorough: bool
-
-
-def _job(path: Path, loaded: tuple[LoadedJob, pipeline.RunPlan] | ConfigError | OSError, log: _Log) -> dict[str, Any]:
-    history = _history(log.known.get(path.stem), log.on_its_way)
+def _job(name: str, loaded: _Loaded, log: _Log) -> dict[str, Any]:
+    history = _history(log.known.get(name), log.on_its_way)
     try:
         if not isinstance(loaded, tuple):
             raise loaded
         job, plan = loaded
-        before = log.known[path.stem].unread if path.stem in log.known else {}
+        before = log.known[name].unread if name in log.known else {}
         scan = pipeline.set_aside(pipeline.scan(plan.input), before, plan.site.max_document_bytes)
         if plan.site.root.stat().st_uid == os.geteuid():  # others would not run it
             check_places(plan, scan.ready)
     except (ConfigError, OSError) as error:
-        return {"job": path.stem, "state": "broken", "problems": str(error), **history}
+        return {"job": name, "state": "broken", "problems": str(error), **history}
     start, refused = next_start_of(job), refusal_of(plan, log.register, thorough=log.thorough)
     return {
         "job": job.name,
@@ -189,14 +159,16 @@ def _forecast(job: LoadedJob, plan: pipeline.RunPlan, scan: pipeline.Scan, log: 
     ahead = look_ahead(job.config, files, known, datetime.now(UTC), machines)
     if not files or ahead.outlook is None:
         return None
-    told = {
+    return {
         "files": len(files),
         "documents": round(ahead.outlook.documents),
         "seconds": round(ahead.outlook.seconds, 1),
+        "documents_tonight": round(ahead.outlook.tonight),
+        "all_tonight": ahead.all_tonight,
+        "by_job": known[1].of_job if known else None,
+        "until": ahead.until,
+        "done_at": ahead.done_at,
     }
-    tonight = {"documents_tonight": round(ahead.outlook.tonight), "all_tonight": ahead.all_tonight}
-    by = {"by_job": known[1].of_job if known else None}
-    return {**told, **tonight, **by, "until": ahead.until, "done_at": ahead.done_at}
 
 
 def _state(job: str, scan: pipeline.Scan, refused: str | None, on_its_way: pipeline.Running | None) -> str:
@@ -212,16 +184,15 @@ def _history(status: pipeline.JobStatus | None, on_its_way: pipeline.Running | N
     """The last run and the one before it, of those that are not on their way."""
     if status is None:
         return {"last_run": None, "run_before": None, "report": None}
-
     runs = [each for each in (status, status.before) if each and each.last_run != (on_its_way and on_its_way.run)]
     last, before, *_ = [*map(_run, runs), None, None]
-    totals = {state.value: status.totals[state.value] for state in pipeline.OF_RUNS}
+    isolation = status.isolation
     return {
         "last_run": last,
         "run_before": before,
-        "totals": totals,
+        "totals": {state.value: status.totals[state.value] for state in pipeline.OF_RUNS},
         "decisions": dict(status.decisions),
-        "isolation": _isolation(status.isolation),
+        "isolation": asdict(isolation) | {"told": isolation.told} if isolation else None,
         "report": status.report,
     }
 
@@ -232,43 +203,52 @@ def _run(status: pipeline.JobStatus) -> dict[str, Any]:
     return {**began, **ended, "reason": status.reason}
 
 
-def _isolation(isolation: pipeline.Isolation | None) -> dict[str, Any] | None:
-    return asdict(isolation) | {"told": isolation.told} if isolation else None
-
-
-def _print(told: dict[str, Any]) -> None:
-    say(f"workspace  {told['workspace']}")
-    say(f"log        {told['log']['origin']}, {counted(told['log']['size'], 'entry')}")
-    say(f"run        {_process(told['run'], 'none at the moment')}{_far(told['running'])}")
+def _lines(told: dict[str, Any]) -> Iterator[str]:
+    yield f"workspace  {told['workspace']}"
+    yield f"log        {told['log']['origin']}, {counted(told['log']['size'], 'entry')}"
+    yield f"run        {_process(told['run'], 'none at the moment')}{_far(told['running'])}"
     for name, each in sorted((told["running"] or {}).get("workers", {}).items()):
-        say(f"worker     {one_line(name)} {each['state']} since {moment(each['since'])}")
-    say(f"serve      {_process(told['serve'], 'does not run')}")
+        yield f"worker     {one_line(name)} {each['state']} since {moment(each['since'])}"
+    yield f"serve      {_process(told['serve'], 'does not run')}"
     if not told["jobs"]:
-        say("jobs       none; begin one: cloister new JOB; or copy an example: cloister init . --example NAME")
+        yield "jobs       none; begin one: cloister new JOB; or copy an example: cloister init . --example NAME"
     for job in told["jobs"]:
-        say(f"\n{job['job']}")
+        yield f"\n{job['job']}"
         if "problems" in job:
-            say("  is not run, because of")
-            say("    " + job["problems"].replace("\n", "\n    "))
+            yield "  is not run, because of\n    " + job["problems"].replace("\n", "\n    ")
         else:
-            say(f"  starts   {job['starts']}{'' if told['serve'] is not None else ', if `cloister serve` runs'}")
-            if job["refused"]:
-                say("  refused  " + job["refused"].replace("\n", "\n           "))
-            say(f"  waiting  {_waiting(job)}")
-            if job["forecast"]:
-                say(f"  forecast {_foreseen(job['forecast'])}")
-            if job["settling"] + job["held"]:
-                files = [(each["path"], each["reason"]) for each in job["pending_files"]]
-                say(f"  pending  {first_few(files, job['settling'] + job['held'])}")
-            if job["ignored"]:
-                files = [(each["path"], each["reason"]) for each in job["ignored_files"]]
-                say(f"  ignored  {first_few(files, job['ignored'], job['ignored_names'])}")
-        _print_history(job)
+            yield from _job_lines(job, is_served=told["serve"] is not None)
+        yield from _history_lines(job)
     for file in told["other_files"]:
-        say(f"\n{file} is no job: job files end in .yaml")
+        yield f"\n{file} is no job: job files end in .yaml"
     for job in told["without_file"]:
-        say(f"\n{job['job']} (its file is no longer in jobs/)")
-        _print_history(job)
+        yield f"\n{job['job']} (its file is no longer in jobs/)"
+        yield from _history_lines(job)
+
+
+def _job_lines(job: dict[str, Any], *, is_served: bool) -> Iterator[str]:
+    yield f"  starts   {job['starts']}{'' if is_served else ', if `cloister serve` runs'}"
+    if job["refused"]:
+        yield "  refused  " + job["refused"].replace("\n", "\n           ")
+    yield f"  waiting  {_waiting(job)}"
+    if job["forecast"]:
+        yield f"  forecast {_foreseen(job['forecast'])}"
+    if pending := job["settling"] + job["held"]:
+        yield f"  pending  {first_few(_files(job['pending_files']), pending)}"
+    if job["ignored"]:
+        yield f"  ignored  {first_few(_files(job['ignored_files']), job['ignored'], job['ignored_names'])}"
+
+
+def _files(told: list[dict[str, str]]) -> list[tuple[str, str]]:
+    return [(each["path"], each["reason"]) for each in told]
+
+
+def _waiting(job: dict[str, Any]) -> str:
+    held_open = len(job["held_open"])
+    settling = f", {job['settling'] - held_open:,} still changing" if job["settling"] > held_open else ""
+    settling += f", {held_open:,} held open by a writer" if held_open else ""
+    refused = "; none is taken while the job is refused" if job["refused"] and job["ready"] else ""
+    return f"{counted(job['ready'], 'file')} in {job['input']}{settling}{refused}"
 
 
 def _foreseen(told: dict[str, Any]) -> str:
@@ -277,32 +257,30 @@ def _foreseen(told: dict[str, Any]) -> str:
     done += f", by the pace of its model in job {told['by_job']}" if told["by_job"] else ""
     if told["all_tonight"] or told["until"] is None:
         return done
-    return (
-        f"{told['documents_tonight']:,} of {told['documents']:,} by {moment(told['until'])}; {done}; see cloister plan"
-    )
+    tonight = f"{told['documents_tonight']:,} of {told['documents']:,} by {moment(told['until'])}"
+    return f"{tonight}; {done}; see cloister plan"
 
 
-def _print_history(job: dict[str, Any]) -> None:
+def _history_lines(job: dict[str, Any]) -> Iterator[str]:
     last, before = job["last_run"], job["run_before"]
     if last is None:
-        say("  last     never ran" if "totals" not in job else "  last     this run is its first")
+        yield "  last     never ran" if "totals" not in job else "  last     this run is its first"
     else:
-        say(f"  last     {_ended(last)}")
+        yield f"  last     {_ended(last)}"
     if before and last["state"] == "refused":
-        say(f"  before   {_ended(before)}")
+        yield f"  before   {_ended(before)}"
     if "totals" in job:
-        none = "none committed yet" if job.get("state") == "running" else None
-        say(f"  totals   {counts_line(job['totals']) if any(job['totals'].values()) else none or 'no documents'}")
+        none = "none committed yet" if job.get("state") == "running" else "no documents"
+        yield f"  totals   {counts_line(job['totals']) if any(job['totals'].values()) else none}"
     if job.get("decisions"):
-        say(f"  decided  {counts_line(job['decisions'])}, by people")
+        yield f"  decided  {counts_line(job['decisions'])}, by people"
     if job.get("isolation") and job["isolation"]["told"]:
-        say(f"  parsers  isolation {job['isolation']['told']} in the last run that read documents")
+        yield f"  parsers  isolation {job['isolation']['told']} in the last run that read documents"
     if job["report"]:
-        say(f"  report   {job['report']}")
+        yield f"  report   {job['report']}"
 
 
 def _ended(run: dict[str, Any]) -> str:
-    """How and when a run ended, and what came of it."""
     if run["state"] == "refused":
         return f"refused {moment(run['finished_at'])}: {one_line(run['reason'])}"
     if run["state"] == "unfinished":
@@ -331,14 +309,6 @@ def _pace(rate: float) -> str:
     """A rate in documents of a unit of time in which there are several."""
     per = next(((n, unit) for n, unit in ((1, "second"), (60, "minute")) if rate * n >= 1), (3600, "hour"))
     return f"{rate * per[0]:,.1f} a {per[1]}"
-
-
-def _waiting(job: dict[str, Any]) -> str:
-    held_open = len(job["held_open"])
-    settling = f", {job['settling'] - held_open:,} still changing" if job["settling"] > held_open else ""
-    settling += f", {held_open:,} held open by a writer" if held_open else ""
-    refused = "; none is taken while the job is refused" if job["refused"] and job["ready"] else ""
-    return f"{counted(job['ready'], 'file')} in {job['input']}{settling}{refused}"
 
 
 def _process(pid: int | None, none: str) -> str:

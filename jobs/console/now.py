@@ -13,7 +13,7 @@ from typing import Final
 
 import audit
 import pipeline
-from jobs.cli.describe import next_start_of
+from jobs.cli.printing import next_start_of
 from jobs.errors import ConfigError
 from jobs.load import LoadedJob
 from jobs.lock import holder

@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import click
-import typer.main
 
 from jobs.cli.app import make_app
 from tests.bundle.disk import FIRST, UPDATE, Disk, runs
@@ -29,7 +28,7 @@ def test_its_commands(disk: Disk, root: Path) -> None:
             said.append(runs(root) if more else done.stdout.splitlines()[-1])
         else:
             assert words.pop(0) == "~/.local/share/cloister/bin/cloister", line
-            assert is_command(typer.main.get_command(make_app()), words), line
+            assert is_command(make_app(), words), line
     versions = [f"cloister {small.version} part" for small in (FIRST, UPDATE, FIRST)]
     assert [each for each in said if each.startswith("cloister")] == versions
     assert said[:2] == ["WHOLE", "WHOLE"]

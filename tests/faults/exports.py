@@ -33,7 +33,8 @@ import audit
 import pipeline
 from audit import standalone
 from audit.sign import open_signer
-from jobs.cli.audit_check import check
+from jobs.cli.audit_verify import check
+from jobs.cli.printing import show
 from jobs.errors import ConfigError
 from tests.faults.forging import Forger, forge, names_of, odd_proof
 from tests.pipeline.conftest import make_site
@@ -87,6 +88,13 @@ class Ending:
     code: int | str
     written: str
     seconds: float
+
+
+def _checked(file: Path, key: str) -> int:
+    """`cloister audit check`, and its exit code."""
+    answer = check(file, key)
+    show(answer, as_json=False)
+    return int(answer.code)
 
 
 def ending_of(run: functools.partial[int | None]) -> Ending:
@@ -180,7 +188,7 @@ def _attack_export(victim: Victim, name: str, rng: random.Random) -> tuple[str, 
 def _attack_proof(victim: Victim, name: str, rng: random.Random) -> tuple[str, Ending, str | None]:
     before, file = (victim.root / f"{name}.proof").read_bytes(), victim.root / "forged.proof"
     file.write_bytes(odd_proof(rng, before))
-    ending = ending_of(functools.partial(check, file, victim.keys[name][0]))
+    ending = ending_of(functools.partial(_checked, file, victim.keys[name][0]))
     return "a proof given to audit check", ending, judge_proof(before, file.read_bytes(), ending)
 
 

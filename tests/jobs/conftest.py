@@ -1,6 +1,7 @@
 """A workspace as `cloister init` makes it, with a small model, and the command itself, run in this process."""
 
 import contextlib
+import inspect
 import json
 import shutil
 import sys
@@ -103,19 +104,48 @@ def held(place: Place) -> Iterator[audit.Log]:
         yield held
 
 
-@pytest.fixture
-def place(tmp_path: Path, cloister: Cloister, monkeypatch: pytest.MonkeyPatch) -> Place:
-    """An empty workspace, in which commands run."""
-    root = tmp_path / "ws"
-    assert cloister("init", root, "--origin", "test.example/log").code == 0
-    monkeypatch.chdir(root)
-    monkeypatch.delenv("CLOISTER_WORKSPACE", raising=False)
-    return Place(root)
+def finished(make: Callable[..., Place]) -> Any:
+    """A fixture of a workspace, in which commands run: `make` makes it once in a process of the suite, and each other
+    test has a copy."""
+    needs = [*inspect.signature(make).parameters]
+
+    def brought(
+        request: pytest.FixtureRequest,
+        tmp_path: Path,
+        tmp_path_factory: pytest.TempPathFactory,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> Place:
+        kept = tmp_path_factory.getbasetemp() / f"{make.__module__}.{make.__name__}"
+        if kept.is_dir():
+            place = Place(shutil.copytree(kept, tmp_path / "ws", symlinks=True))
+        else:
+            place = make(**{name: request.getfixturevalue(name) for name in needs})
+            shutil.copytree(place.root, kept, symlinks=True)
+        monkeypatch.chdir(place.root)
+        monkeypatch.delenv("CLOISTER_WORKSPACE", raising=False)
+        return place
+
+    return pytest.fixture(name=make.__name__)(brought)
 
 
-@pytest.fixture
+@finished
+def place(tmp_path: Path, cloister: Cloister) -> Place:
+    """An empty workspace."""
+    assert cloister("init", tmp_path / "ws", "--origin", "test.example/log").code == 0
+    return Place(tmp_path / "ws")
+
+
+@finished
 def ready(place: Place, tiny_model: Path) -> Place:
     """A workspace with a model and the job `sort`."""
     shutil.copy(tiny_model, place.root / "models" / "tiny.gguf")
     place.job("sort")
     return place
+
+
+@finished
+def answered(ready: Place, cloister: Cloister) -> Place:
+    """The same after a run of one document, lease.txt."""
+    ready.drop("sort", "lease.txt", LEASE)
+    assert cloister("run", "sort").code == 0
+    return ready

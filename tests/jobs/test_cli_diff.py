@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 import engine
-from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place, entries
+from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place, entries, finished
 from tests.jobs.test_cli_learn import examples, pin, sorting
 from tests.models import write_bert_folder
 
 __all__ = ["examples", "sorting"]  # fixtures
 
 
-@pytest.fixture
+@finished
 def two(ready: Place, tmp_path: Path) -> Place:
     """A workspace with two models, of which the job `sort` uses `tiny`."""
     path = ready.root / "models" / "other.gguf"

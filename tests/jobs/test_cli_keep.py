@@ -2,13 +2,17 @@
 
 import os
 import shutil
+import subprocess
+import sys
 import threading
+from datetime import UTC, datetime
 from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
 
-from jobs.load import load_job
+import audit
+from jobs.load import load_job, load_site
 from jobs.plan import make_plan
 from jobs.workspace import open_workspace
 from pipeline import Retention
@@ -28,9 +32,7 @@ def test_retention_of_a_job(ready: Place, cloister: Cloister) -> None:
     assert cloister("check", "sort").code == 2
 
 
-def test_hold_and_release(ready: Place, cloister: Cloister, tmp_path: Path) -> None:
-    ready.drop("sort", "lease.txt", LEASE)
-    assert cloister("run", "sort").code == 0
+def test_hold_and_release(answered: Place, cloister: Cloister, tmp_path: Path) -> None:
     held = cloister("audit", "hold", "lease.txt", "--reason", "case 12", "--json").json
     assert held["reason"] == "case 12"
     second = cloister("audit", "hold", held["documents"][0][:8], "--reason", "case 13")
@@ -62,9 +64,7 @@ def test_erase_from_a_private_job(ready: Place, cloister: Cloister) -> None:
     assert cloister("results", "--json").json == []
 
 
-def test_erase_says_which_names_stay_in_the_log(ready: Place, cloister: Cloister) -> None:
-    ready.drop("sort", "lease.txt", LEASE)
-    assert cloister("run", "sort").code == 0
+def test_erase_says_which_names_stay_in_the_log(answered: Place, cloister: Cloister) -> None:
     assert cloister("audit", "erase", "lease.txt", "--reason", "request 7").code == 2
     told = cloister("audit", "erase", "lease.txt", "--reason", "request 7", "--archive", "--json").json
     assert len(told["named"]) == 1
@@ -84,9 +84,7 @@ def test_check_says_what_a_run_would_be_refused_for(
     assert [cloister(command, "sort").code for command in ("check", "run")] == [0, 0]
 
 
-def test_what_is_held_needs_a_reason_and_several_holds_name_the_option(ready: Place, cloister: Cloister) -> None:
-    ready.drop("sort", "lease.txt", LEASE)
-    assert cloister("run", "sort").code == 0
+def test_what_is_held_needs_a_reason_and_several_holds_name_the_option(answered: Place, cloister: Cloister) -> None:
     for command in ("hold", "release"):
         told = cloister("audit", command, "lease.txt", "--reason", " ")
         assert (told.code, "--reason: is empty" in told.err) == (2, True), told.err
@@ -98,23 +96,21 @@ def test_what_is_held_needs_a_reason_and_several_holds_name_the_option(ready: Pl
     assert (told.code, told.err.startswith("DOC: the log knows no document 'nope.docx': ")) == (2, True), told.err
 
 
-def test_what_holds_releases_and_erases_needs_the_log_and_waits_for_it(ready: Place, cloister: Cloister) -> None:
-    ready.drop("sort", "lease.txt", LEASE)
-    assert cloister("run", "sort").code == 0
-    before = entries(ready)
+def test_what_holds_releases_and_erases_needs_the_log_and_waits_for_it(answered: Place, cloister: Cloister) -> None:
+    before = entries(answered)
     commands = (("hold",), ("release",), ("erase", "--archive", "--rows"))
-    with held(ready) as log:
+    with held(answered) as log:
         for command in commands:
             told = cloister("audit", command[0], "lease.txt", "--reason", "case 12", *command[1:], "--wait", "0.05")
             assert (told.code, told.out, "held by process" in told.err) == (5, "", True), told
-        assert entries(ready) == before
-        assert not (ready.root / "state" / "handover").exists()
+        assert entries(answered) == before
+        assert not (answered.root / "state" / "handover").exists()
         timer = threading.Timer(0.5, log.close)
         timer.start()
         told = cloister("audit", "hold", "lease.txt", "--reason", "case 12", "--wait", "60")
         timer.join()
     assert told.code == 0, told.err
-    assert [entry["reason"] for entry in entries(ready, "hold")] == ["case 12"]
+    assert [entry["reason"] for entry in entries(answered, "hold")] == ["case 12"]
 
 
 def test_a_search_beside_private_jobs_names_nobody_in_the_log(ready: Place, cloister: Cloister) -> None:
@@ -183,3 +179,57 @@ def test_what_was_done_to_a_document_is_told_in_words(ready: Place, cloister: Cl
     assert f"parts written anew    outbox/sort/{ready.parts('sort')[0].name} without the rows of entries" in shown
     assert "reason                request 7" in shown
     assert not set("{}[]'") & set(shown)
+
+
+def test_an_export_is_made_recorded_and_checked(answered: Place, cloister: Cloister, tmp_path: Path) -> None:
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    told = cloister("audit", "export", "--from", "2026-01-01", "--to", today, tmp_path / "out")
+    assert told.code == 0, told.err
+    key = load_site(answered.root / "site.yaml").log.public_key
+    assert told.out.endswith(f"    python3 {tmp_path}/out/verify.py --key {key}\n")
+    verify = [sys.executable, "-I", "-S", tmp_path / "out/verify.py", "--key", key]
+    checked = subprocess.run(verify, capture_output=True, text=True, cwd="/")
+    assert (checked.returncode, checked.stderr, checked.stdout.splitlines()[-1]) == (0, "", "WHOLE")
+    page = (tmp_path / "out/report.html").read_text()
+    assert "lease.txt" in page
+    assert [entry["type"] for _, entry in audit.read_entries(answered.root / "audit", key)][-1] == "exported"
+    assert cloister("audit", "verify").code == 0
+
+
+def test_an_export_of_days_without_records_says_so(answered: Place, cloister: Cloister, tmp_path: Path) -> None:
+    told = cloister("audit", "export", "--from", "2026-01-01", "--to", "2026-01-02", tmp_path / "out")
+    assert told.out.startswith(f"{tmp_path}/out: 0 records, as the signed checkpoint proves: none is of these days.\n")
+
+
+def test_json(answered: Place, cloister: Cloister, tmp_path: Path) -> None:
+    told = cloister("audit", "export", tmp_path / "out", "--json").json
+    assert told["recorded"]["n"] == told["size"] - 1 == told["records"]
+    assert told["folder"] == str(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--from", "yesterday"], "'yesterday' is no day"),
+        (["--to", "2026-02-30"], "'2026-02-30' is no day"),
+        (["--from", "2026-02-02", "--to", "2026-02-01"], "lies before 2026-02-02"),
+    ],
+)
+def test_days_that_are_none(place: Place, cloister: Cloister, tmp_path: Path, arguments: list[str], said: str) -> None:
+    told = cloister("audit", "export", *arguments, tmp_path / "out")
+    assert (told.code, said in told.err) == (2, True), told.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_is_not_empty(place: Place, cloister: Cloister) -> None:
+    told = cloister("audit", "export", place.root)
+    assert (told.code, "no empty folder" in told.err) == (2, True), told.err
+
+
+def test_while_a_run_holds_the_log(answered: Place, cloister: Cloister, tmp_path: Path) -> None:
+    log = load_site(answered.root / "site.yaml").log
+    with audit.Log.open(answered.root / "audit", key_path=answered.root / log.key, public_key=log.public_key):
+        for wait in ("0", "0.3"):
+            told = cloister("audit", "export", "--wait", wait, tmp_path / "out")
+            assert (told.code, "held by process" in told.err, told.out) == (5, True, ""), told.err
+    assert not (tmp_path / "out").exists()

@@ -10,17 +10,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.gguf import GgmlType
-from jobs.cli.output import print_table
+from jobs.cli.printing import Table, print_table
 from jobs.cli.results import answer_of
 from jobs.load import load_site
 from jobs.lock import service_lock
 from jobs.visible import CONTROLS
 from tests.decoders import write_decoder
-from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place
+from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place, finished
 from tests.models import write_bert_folder
 
 
-@pytest.fixture
+@finished
 def done(ready: Place, cloister: Cloister) -> Place:
     """A workspace after a run: one document done, one failed."""
     ready.drop("sort", "lease.txt", LEASE)
@@ -82,12 +82,12 @@ def test_a_narrow_table_folds_no_name_and_a_narrower_one_is_lines(
     monkeypatch.setenv("COLUMNS", "80")
     head = ("job", "document", "state", "answer")
     rows = [("correspondence-triage", "folder/of/documents " * 5, "duplicate", "the same bytes as another one " * 4)]
-    print_table(head, rows, whole=("job", "state"))
+    print_table(Table(head, rows, whole=("job", "state")))
     told = capsys.readouterr().out
     assert "correspondence-triage" in told
     assert max(map(len, told.splitlines())) <= 80
     counts = [f"column{n}" for n in range(9)]
-    print_table(["job", *counts], [["night", *["1,000"] * 9]], right=counts, whole=("job",))
+    print_table(Table(["job", *counts], [["night", *["1,000"] * 9]], right=counts, whole=("job",)))
     assert capsys.readouterr().out.startswith("night: column0 1,000, column1 1,000")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import engine
-from tests.jobs.conftest import Cloister, Place, entries
+from tests.jobs.conftest import Cloister, Place, entries, finished
 from tests.jobs.test_cli_learn import SAID, SORT, pin
 from tests.models import write_bert_folder
 
@@ -46,7 +46,7 @@ def table(file: Path, said: dict[str, list[str]], number: int = 0) -> Path:
     return file
 
 
-@pytest.fixture
+@finished
 def sorting(place: Place, tiny_model: Path) -> Place:
     """A workspace with a job that classifies, and files of examples."""
     shutil.copy(tiny_model, place.root / "models" / "tiny.gguf")
@@ -56,7 +56,7 @@ def sorting(place: Place, tiny_model: Path) -> Place:
     return place
 
 
-@pytest.fixture
+@finished
 def learned(sorting: Place, cloister: Cloister) -> Place:
     """The same, with a head that the job pins."""
     pin(sorting, cloister("learn", "sort", "--examples", "examples.csv").out)

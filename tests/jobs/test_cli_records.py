@@ -13,13 +13,13 @@ import pytest
 
 import audit
 from jobs.load import load_site
-from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place, entries, held
+from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place, entries, finished, held
 from tests.models import write_bert_folder
 
 COMMAND = [sys.executable, "-P", "-c", "from jobs.cli import main; main()"]
 
 
-@pytest.fixture
+@finished
 def done(ready: Place, cloister: Cloister) -> Place:
     """A workspace after a run: two documents done, a copy, one failed, one ignored."""
     ready.drop("sort", "lease.txt", LEASE)

@@ -1,18 +1,26 @@
 """`cloister rerun`: archived documents are answered again after the job changed, by today's settings."""
 
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import jobs.cli.run
 import pipeline
+from jobs.config import JobConfig
+from jobs.console.pages.home import grid
+from jobs.nights.window import with_window
 from jobs.plan import make_site
 from jobs.workspace import open_workspace
-from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place
+from pipeline.records.nights import night_of
+from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place, finished
 
 OTHER = SORT.replace("an invoice: total due", "a bill for goods that were delivered")
 
 
-@pytest.fixture
+@finished
 def ran(ready: Place, cloister: Cloister) -> Place:
     """A workspace whose job `sort` has answered three documents and a copy, and failed on one."""
     ready.drop("sort", "lease.txt", LEASE)
@@ -171,3 +179,179 @@ def test_a_model_that_is_missing(ran: Place, cloister: Cloister) -> None:
     (ran.root / "models" / "tiny.gguf").unlink()
     assert cloister("rerun", "sort").code == 3
     assert cloister("rerun", "sort", "--dry-run").code == 3
+
+
+WINDOW = SORT + 'window: {{until: "06:00"}}\n'
+
+
+@pytest.fixture
+def late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands are given a day too late for the window that was meant."""
+
+    def of_yesterday(plan: pipeline.RunPlan, config: JobConfig, due: datetime) -> pipeline.RunPlan:
+        return with_window(plan, config, due - timedelta(days=1))
+
+    monkeypatch.setattr(jobs.cli.run, "with_window", of_yesterday)
+
+
+@pytest.mark.usefixtures("late")
+def test_a_window_that_closed_is_exit_6_and_no_failure_wherever_it_is_told(ready: Place, cloister: Cloister) -> None:
+    ready.job("sort", WINDOW)
+    ready.job("open")
+    path = ready.drop("sort", "lease.txt", LEASE)
+    ready.drop("open", "lease.txt", LEASE)
+    done = cloister("run", "sort", "open")
+    assert done.code == 6
+    assert "sort: the window closed before the first document was finished" in done.out
+    assert "the rest is first in the next run" in done.out
+    assert path.exists()
+    assert len(ready.parts("open")) == 1  # the window of one job is not that of another
+    told = cloister("run", "sort", "--json").json
+    assert told["exit_code"] == 6
+    assert (told["runs"][0]["window_closed"], told["runs"][0]["interrupted"]) == (True, False)
+    assert "  last     window closed 20" in cloister("status").out
+    last = next(job for job in cloister("status", "--json").json["jobs"] if job["job"] == "sort")["last_run"]
+    assert (last["state"], last["counts"]["pending"]) == ("window_closed", 1)
+    ready.drop("sort", "empty.txt", "")
+    assert cloister("retry", "sort").code == 0  # it takes nothing from the folder, and nothing has failed
+
+
+@pytest.mark.usefixtures("late")
+def test_documents_that_failed_before_wait_for_the_next_window_too(ready: Place, cloister: Cloister) -> None:
+    ready.drop("sort", "empty.txt", "")
+    assert cloister("run", "sort").code == 1
+    ready.job("sort", WINDOW)
+    assert cloister("retry", "sort").code == 6
+    assert (ready.root / "failed" / "sort" / "empty.txt").exists()
+
+
+def test_check_says_until_when_the_next_run_may_compute(
+    ready: Place, cloister: Cloister, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready.job("sort", WINDOW + 'schedule: {{cron: "0 22 24 12 *", timezone: Europe/Berlin}}\n')
+    told = cloister("check", "sort").out
+    assert "  window  until 06:00 (Europe/Berlin); from the next start, until " in told
+    assert "-12-25 06:00 CET" in told
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    ready.job("sort", WINDOW)
+    assert "  window  until 06:00 (Asia/Tokyo); if it began now, until " in cloister("check", "sort").out
+    ready.job("sort")
+    assert "  window " not in cloister("check", "sort").out
+
+
+def test_check_refuses_a_window_that_excludes_every_start(ready: Place, cloister: Cloister) -> None:
+    ready.job("sort", WINDOW + 'schedule: {{cron: "0 6 * * 1-5", timezone: UTC}}\n')
+    done = cloister("check", "sort")
+    assert done.code == 2
+    assert "jobs/sort.yaml:10:17: a window until 06:00 for a job that only starts at 06:00" in done.out
+
+
+def test_the_console_shows_a_night_whose_window_closed_as_no_failure() -> None:
+    night = pipeline.Night(
+        "2026-11-27", "sort", "window_closed", None, ("r",), "", None, 1.0, {"done": 3, "failed": 1, "pending": 9}
+    )
+    _, cells = grid([night], None)
+    cell = cells["sort"]["2026-11-27"]
+    assert (cell.look, cell.number, cell.says) == ("window-closed", 4, "window closed")
+
+
+LONG = LEASE * 40
+
+
+def limit(place: Place, line: str) -> None:
+    """Another limit in site.yaml, instead of all others."""
+    site = place.root / "site.yaml"
+    site.write_text(f"{site.read_text().partition('limits:')[0]}limits: {{{line}}}\n")
+
+
+def failed(place: Place) -> list[Path]:
+    return [path for path in (place.root / "failed" / "sort").rglob("*") if path.is_file()]
+
+
+def test_a_raised_limit_and_a_retry(ready: Place, cloister: Cloister) -> None:
+    limit(ready, "text_characters: 1000")
+    ready.drop("sort", "long.txt", LONG)
+    ready.drop("sort", "broken.pdf", "%PDF-1.7 broken")
+    first = cloister("run", "sort")
+    assert first.code == 1
+    assert "long.txt: too_large: " in first.out
+    assert "cloister retry sort takes them up again" in first.out
+    limit(ready, "text_characters: 100000")
+    done = cloister("retry", "sort", "--class", "too_large", "--json")
+    (run,) = done.json["runs"]
+    assert (done.code, run["seen"], run["counts"]["done"], run["retried"]) == (0, 1, 1, True)
+    assert {path.name for path in failed(ready)} == {"broken.pdf", "broken.pdf.reason.json"}
+    assert cloister("retry", "sort").code == 1
+    assert cloister("audit", "verify").code == 0
+
+
+def test_nothing_to_retry(ready: Place, cloister: Cloister) -> None:
+    ready.drop("sort", "new.txt", LEASE)
+    done = cloister("retry", "sort")
+    assert done.code == 0
+    assert "nothing to do: no such failed document" in done.out
+    assert (ready.root / "inbox" / "sort" / "new.txt").exists()
+
+
+def test_a_class_that_is_none(ready: Place, cloister: Cloister) -> None:
+    done = cloister("retry", "sort", "--class", "bored", "--class", "timeout")
+    assert done.code == 2
+    assert "--class bored: no class of failures" in done.err
+    assert "needs_ocr" in done.err
+
+
+def test_a_file_that_is_too_large_is_not_shown_as_waiting_once_it_has_failed(ready: Place, cloister: Cloister) -> None:
+    path = ready.drop("sort", "huge.txt", "")
+    os.truncate(path, 257 << 20)
+    assert cloister("run", "sort").code == 1
+    (job,) = cloister("status", "--json").json["jobs"]
+    assert (job["ready"], job["ignored"]) == (0, 1)
+    assert cloister("run", "sort").code == 0
+    assert path.exists()
+
+
+def test_run_ends_with_the_report_and_status_names_it(ready: Place, cloister: Cloister) -> None:
+    ready.drop("sort", "lease.txt", LEASE)
+    before = night_of(datetime.now(UTC))
+    told = cloister("run", "sort")
+    (page,) = (ready.root / "outbox" / "sort" / "_reports").glob("report-*.html")
+    assert page.name.startswith(f"report-{before}") or night_of(datetime.now(UTC)) != before
+    assert told.out.splitlines()[-1].startswith("  report   ")
+    assert told.out.splitlines()[-1].endswith(f"outbox/sort/_reports/{page.name}")
+    assert "The one document was answered" in page.read_text()
+    assert f"  report   outbox/sort/_reports/{page.name}\n" in cloister("status").out
+    assert cloister("status", "--json").json["jobs"][0]["report"] == f"outbox/sort/_reports/{page.name}"
+    assert "report   " not in cloister("run", "sort").out, "nothing to do"
+    ready.drop("sort", "invoice.txt", INVOICE)
+    done = cloister("run", "sort", "--json").json["runs"][0]
+    assert (Path(done["report"]).name, done["no_report"]) == (page.name, None)
+    assert cloister("audit", "verify").code == 0
+    page.unlink()
+    assert "report   " not in cloister("status").out
+
+
+def test_a_run_without_room_for_a_report_says_so_and_stands(ready: Place, cloister: Cloister) -> None:
+    ready.drop("sort", "lease.txt", LEASE)
+    cloister("run", "sort")
+    (page,) = (ready.root / "outbox" / "sort" / "_reports").glob("report-*.html")
+    page.unlink()
+    page.mkdir()
+    ready.drop("sort", "invoice.txt", INVOICE)
+    told = cloister("run", "sort")
+    assert told.code == 0
+    assert "  report   none could be made: " in told.out
+    ready.drop("sort", "third.txt", "A third one.\n")
+    assert cloister("run", "sort").code == 0, "nor does what waits for its place keep the next run from beginning"
+    page.rmdir()
+    ready.drop("sort", "fourth.txt", "A fourth one.\n")
+    assert cloister("run", "sort").code == 0
+    assert page.is_file()
+    assert cloister("audit", "verify").code == 0
+
+
+def test_an_export_says_that_it_shows_answers(ready: Place, cloister: Cloister, tmp_path: Path) -> None:
+    ready.drop("sort", "lease.txt", LEASE)
+    cloister("run", "sort")
+    told = cloister("audit", "export", tmp_path / "out").out
+    assert "report.html shows 1 answer from the documents; --no-answers leaves them out." in told
+    assert "report.html shows" not in cloister("audit", "export", tmp_path / "other", "--no-answers").out

@@ -4,9 +4,7 @@ import hashlib
 import shutil
 from pathlib import Path
 
-import pytest
-
-from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place, entries
+from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place, entries, finished
 from tests.jobs.test_cli_learn import examples, pin, sorting
 from tests.models import write_bert_folder
 
@@ -32,7 +30,7 @@ def sha256_of(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@pytest.fixture
+@finished
 def replaced(ready: Place, cloister: Cloister, tmp_path: Path) -> Place:
     """A workspace whose job ran with a model, and after that with another one of the same name."""
     ready.job("sort", JOB)

@@ -12,7 +12,8 @@ import pytest
 
 import audit
 import pipeline
-from jobs.cli.run import lost_rows, print_report
+from jobs.cli.run import lost_rows
+from jobs.cli.run import report_lines
 from jobs.errors import ExitCode
 from jobs.load import load_job, load_site
 from jobs.workspace import open_workspace
@@ -147,35 +148,31 @@ def test_a_log_that_does_not_fit_is_exit_4(ready: Place, cloister: Cloister) -> 
     assert document.exists()
 
 
-def test_a_change_deep_in_the_log_is_exit_4(ready: Place, cloister: Cloister) -> None:
+def test_a_change_deep_in_the_log_is_exit_4(answered: Place, cloister: Cloister) -> None:
     """An entry that stays well-formed, before the last tile: what is done already would be decided by it."""
-    ready.drop("sort", "lease.txt", LEASE)
-    assert cloister("run", "sort").code == 0
-    site = load_site(ready.root / "site.yaml")
+    site = load_site(answered.root / "site.yaml")
     with audit.Log.open(
-        ready.root / "audit", key_path=ready.root / site.log.key, public_key=site.log.public_key
+        answered.root / "audit", key_path=answered.root / site.log.key, public_key=site.log.public_key
     ) as log:
         log.commit([{"type": "other", "run": "r"}] * 300)
-    (segment,) = (ready.root / "audit" / "entries").iterdir()
+    (segment,) = (answered.root / "audit" / "entries").iterdir()
     number = next(n for n, line in enumerate(segment.read_bytes().splitlines()) if b"lease.txt" in line)
     segment.write_bytes(segment.read_bytes().replace(b"lease.txt", b"leash.txt", 1))
-    document = ready.drop("sort", "invoice.txt", INVOICE)
+    document = answered.drop("sort", "invoice.txt", INVOICE)
     done = cloister("run", "sort")
     assert done.code == 4
     assert f"entry {number} (entries/000000000000.jsonl, line {number + 1}): not the entry that was signed" in done.err
     assert document.exists()
-    assert len(ready.parts("sort")) == 1
+    assert len(answered.parts("sort")) == 1
     for command in (["status"], ["audit", "show", "invoice.txt"]):
         assert cloister(*command).code == 4
 
 
-def test_what_nobody_signed_behind_the_log_is_exit_4_and_stays(ready: Place, cloister: Cloister) -> None:
-    ready.drop("sort", "lease.txt", LEASE)
-    assert cloister("run", "sort").code == 0
-    (segment,) = (ready.root / "audit" / "entries").iterdir()
+def test_what_nobody_signed_behind_the_log_is_exit_4_and_stays(answered: Place, cloister: Cloister) -> None:
+    (segment,) = (answered.root / "audit" / "entries").iterdir()
     data = segment.read_bytes()
     segment.write_bytes(data + b"hello\n")
-    ready.drop("sort", "invoice.txt", INVOICE)
+    answered.drop("sort", "invoice.txt", INVOICE)
     for command in (["run", "sort"], ["audit", "verify"]):
         done = cloister(*command)
         assert done.code == 4
@@ -258,14 +255,11 @@ def report(seen: dict[str, int], **facts: Any) -> pipeline.RunReport:
         ({}, {"retried": True, "lost": (("a.jsonl", "why"),)}, ["sort: nothing was taken up again"]),
     ],
 )  # fmt: skip
-def test_what_is_told_of_a_run(
-    ready: Place, capfd: pytest.CaptureFixture[str], seen: dict[str, int], facts: dict[str, Any], lines: list[str]
-) -> None:
+def test_what_is_told_of_a_run(ready: Place, seen: dict[str, int], facts: dict[str, Any], lines: list[str]) -> None:
     workspace = open_workspace(ready.root)
     job = load_job(ready.root / "jobs" / "sort.yaml")
-    capfd.readouterr()
-    print_report(workspace, job, report(seen, **facts))
-    assert [line.strip() for line in capfd.readouterr().out.splitlines()] == lines
+    told = "\n".join(report_lines(workspace, job, report(seen, **facts)))
+    assert [line.strip() for line in told.splitlines()] == lines
 
 
 def test_what_is_told_of_rows_that_are_gone() -> None:

@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import time
+from collections import namedtuple
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -15,11 +17,14 @@ import audit
 import pipeline
 from jobs.load import load_job, load_site
 from jobs.logs import start_logging
+from jobs.nights.calls.needs import is_nearly_full
 from jobs.plan import make_plan
 from jobs.progress import LineWatcher
 from jobs.visible import moment
 from jobs.workspace import Workspace
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place, entries
+from tests.jobs.nights.conftest import CRON, HOUR, served_by_turns
+from tests.jobs.nights.test_calling import site
 from tests.test_demo import CLOISTER
 
 
@@ -54,14 +59,12 @@ def test_status_says_why_a_job_is_refused(ready: Place, cloister: Cloister) -> N
     assert "the next run goes on" not in done.err
 
 
-def test_status_says_that_the_last_run_was_refused(ready: Place, cloister: Cloister) -> None:
-    ready.drop("sort", "lease.txt", LEASE)
-    assert cloister("run", "sort").code == 0
-    (ready.root / "models" / "tiny.gguf").rename(ready.root / "models" / "away.gguf")
-    ready.drop("sort", "new.txt", INVOICE)
+def test_status_says_that_the_last_run_was_refused(answered: Place, cloister: Cloister) -> None:
+    (answered.root / "models" / "tiny.gguf").rename(answered.root / "models" / "away.gguf")
+    answered.drop("sort", "new.txt", INVOICE)
     for _ in range(2):
         assert cloister("run", "sort").code == 3
-    (refused,) = entries(ready, "run.refused")  # once in a night
+    (refused,) = entries(answered, "run.refused")  # once in a night
     assert refused["reason"].startswith("model tiny: there is no file models/tiny.gguf")
     (job,) = cloister("status", "--json").json["jobs"]
     assert (job["last_run"]["state"], job["last_run"]["reason"]) == ("refused", refused["reason"])
@@ -69,7 +72,7 @@ def test_status_says_that_the_last_run_was_refused(ready: Place, cloister: Clois
     told = cloister("status").out
     assert f"  last     refused {moment(refused['time'])}: model tiny: there is no file" in told
     assert "  before   finished 20" in told
-    (ready.root / "models" / "away.gguf").rename(ready.root / "models" / "tiny.gguf")
+    (answered.root / "models" / "away.gguf").rename(answered.root / "models" / "tiny.gguf")
     assert cloister("run", "sort").code == 0
     (job,) = cloister("status", "--json").json["jobs"]
     assert (job["last_run"]["state"], job["refused"]) == ("finished", None)
@@ -147,13 +150,11 @@ def test_a_run_that_was_cut_off_says_what_it_did(ready: Place, cloister: Cloiste
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu", "America/New_York"])
 def test_times_are_of_one_zone_and_whole_minutes(
-    ready: Place, cloister: Cloister, monkeypatch: pytest.MonkeyPatch, zone: str
+    answered: Place, cloister: Cloister, monkeypatch: pytest.MonkeyPatch, zone: str
 ) -> None:
     """Whatever the zones of the jobs are."""
-    ready.drop("sort", "lease.txt", LEASE)
-    assert cloister("run", "sort").code == 0
     for name, of in (("berlin", "Europe/Berlin"), ("tokyo", "Asia/Tokyo")):
-        ready.job(name, SORT + f'schedule: {{{{cron: "0 22 * * *", timezone: {of}}}}}\n')
+        answered.job(name, SORT + f'schedule: {{{{cron: "0 22 * * *", timezone: {of}}}}}\n')
     try:
         with monkeypatch.context() as patched:
             patched.setenv("TZ", zone)
@@ -166,3 +167,129 @@ def test_times_are_of_one_zone_and_whole_minutes(
     for each in times:
         assert re.fullmatch(rf"20\d\d-\d\d-\d\d \d\d:\d\d {re.escape(own)}[:,]?", each), each
     assert "(Europe/Berlin), next" in told
+
+
+def kinds(cloister: Cloister) -> list[tuple[str, str | None]]:
+    done = cloister("status", "--check", "--json")
+    assert done.code == done.json["exit_code"] == (7 if done.json["needs"] else 0)
+    return [(need["kind"], need["job"]) for need in done.json["needs"]]
+
+
+@pytest.fixture(autouse=True)
+def room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk with room, whatever machine this is."""
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(1 << 40, 1 << 39, 1 << 39))
+
+
+def test_nothing_needs_a_person(answered: Place, cloister: Cloister) -> None:
+    done = cloister("status", "--check")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert kinds(cloister) == []
+
+
+def test_jobs_that_are_broken_or_refused(ready: Place, cloister: Cloister) -> None:
+    ready.job("odd", SORT + "more: 1\n")
+    ready.job("absent", SORT.replace("name: tiny", "name: none"))
+    assert kinds(cloister) == [("refused", "absent"), ("broken", "odd")]
+    done = cloister("status", "--check")
+    assert done.code == 7
+    absent, odd = done.out.splitlines()
+    assert absent.startswith("absent: The job is refused: model none: there is no file ")
+    assert odd.startswith("odd: The job cannot be run: jobs/odd.yaml:")
+    assert "; expected: one of " in odd
+    assert "  " not in absent + odd
+
+
+def test_a_last_run_that_failed(ready: Place, cloister: Cloister) -> None:
+    ready.drop("sort", "broken.pdf", "%PDF-1.7 and nothing else")
+    assert cloister("run", "sort").code == 1
+    assert kinds(cloister) == [("failed", "sort")]
+    assert cloister("status", "--check").out.startswith("sort: 1 document failed in the last run")
+    ready.drop("sort", "lease.txt", LEASE)
+    assert cloister("run", "sort").code == 0
+    assert kinds(cloister) == []
+
+
+def test_a_run_that_was_refused_and_would_not_be_now(ready: Place, cloister: Cloister) -> None:
+    model = ready.root / "models" / "tiny.gguf"
+    model.rename(ready.root / "away")
+    ready.drop("sort", "lease.txt", LEASE)
+    assert cloister("run", "sort").code == 3
+    assert kinds(cloister) == [("refused", "sort")], "told once"
+    (ready.root / "away").rename(model)
+    assert kinds(cloister) == [("failed", "sort")]
+
+
+def test_a_run_that_was_cut_off(ready: Place, cloister: Cloister) -> None:
+    class Dying(LineWatcher):
+        """As a process that is killed once a part is committed."""
+
+        def note(self, event: str, **facts: object) -> None:
+            if event == "part committed":
+                raise SystemError
+
+    ready.drop("sort", "lease.txt", LEASE)
+    with pytest.raises(SystemError):
+        pipeline.run(plan_of(ready), observer=Dying(start_logging(), "sort"))
+    assert kinds(cloister) == [("cut_off", "sort")]
+    assert cloister("run", "sort").code == 0
+    assert kinds(cloister) == []
+
+
+def test_a_log_that_was_not_verified(ready: Place, cloister: Cloister, monkeypatch: pytest.MonkeyPatch) -> None:
+    import jobs.nights.calls.needs as module
+
+    ready.drop("sort", "lease.txt", LEASE)
+    assert cloister("run", "sort").code == 0
+    site(ready, days=7)
+    assert kinds(cloister) == []
+
+    class Later(module.datetime):
+        """The clock in eight days."""
+
+        @classmethod
+        def now(cls, zone=None):  # type: ignore[no-untyped-def]
+            return module.datetime(2100, 1, 1, tzinfo=zone)
+
+    monkeypatch.setattr(module, "datetime", Later)
+    assert kinds(cloister) == [("not_verified", None)]
+    assert cloister("status", "--check").out.startswith("site: The log was not verified and it began on ")
+
+
+def test_a_disk_that_is_nearly_full(ready: Place, cloister: Cloister, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(1 << 40, (1 << 40) - 1000, 1000))
+    assert kinds(cloister) == [("disk", None)], "a disk is told once"
+    assert cloister("status", "--check").out == "site: The disk of . is nearly full: 0 MiB are free.\n"
+
+
+def test_what_is_nearly_full() -> None:
+    gib = 1 << 30
+    assert is_nearly_full(1 * gib, gib // 5)
+    assert not is_nearly_full(1 * gib, gib // 3)
+    assert is_nearly_full(100 * gib, 4 * gib)
+    assert not is_nearly_full(100 * gib, 6 * gib)
+    assert is_nearly_full(10_000 * gib, 9 * gib)
+    assert not is_nearly_full(10_000 * gib, 11 * gib)
+
+
+def test_jobs_that_do_not_fit_each_other(ready: Place, cloister: Cloister) -> None:
+    ready.job("other", SORT.replace("input: {{", "input: {{folder: inbox/sort, "))
+    assert cloister("check").code == 2
+    assert kinds(cloister) == [("broken", "other"), ("broken", "sort")]
+
+
+def test_starts_that_nobody_makes(ready: Place, cloister: Cloister) -> None:
+    """A service was there once, and none is now."""
+    ready.job("sort", CRON)
+    now = [datetime.now(UTC).timestamp() - 26 * HOUR]  # so one daily start is more than an hour late, and hardly a day
+    with served_by_turns(ready, now) as bench:
+        bench.turn()
+    assert kinds(cloister) == [("not_served", "sort")]
+    assert cloister("status", "--check").out.startswith("sort: No `cloister serve` runs, and the start of 20")
+    now[0] = datetime.now(UTC).timestamp()
+    with served_by_turns(ready, now) as bench:
+        bench.turn()
+        bench.service.look()
+    assert kinds(cloister) == []

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
-from jobs.cli.describe import next_start_of, pace_of, starts
+from jobs.cli.printing import next_start_of, pace_of, starts
 from jobs.load import load_job
 from tests.jobs.conftest import SORT, Place
 

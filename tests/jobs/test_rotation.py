@@ -11,10 +11,11 @@ import pytest
 
 import audit
 import pipeline
+from jobs.cli.audit_key import rotate_key
 from jobs.errors import ConfigError
 from jobs.lock import ServiceHeldError, service_lock
 from jobs.plan import make_site
-from jobs.rotation import NEXT, rotate_key
+from jobs.settle import NEXT
 from jobs.workspace import open_workspace
 from pipeline.records.handover import hand_over
 from pipeline.records.journal import Journal

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer.main
 
 from jobs.cli.app import make_app
 from jobs.errors import ExitCode
@@ -20,7 +19,7 @@ UNITS = sorted(path for path in CONFIGS.iterdir() if path.suffix != ".conf")  # 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
 def test_the_commands_exist(unit: Path) -> None:
-    app = typer.main.get_command(make_app())
+    app = make_app()
     text = unit.read_text().replace("\\\n", "")
     lines = [line for line in text.splitlines() if line.startswith("ExecStart=")]
     assert len(lines) == (unit.suffix == ".service")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer.main
 
 import audit
 import pipeline
@@ -48,7 +47,7 @@ def commands() -> Iterator[str]:
         for word, each in getattr(command, "commands", {}).items():
             yield from below(f"{name} {word}".strip(), each)
 
-    return below("", typer.main.get_command(make_app()))
+    return below("", make_app())
 
 
 def written(root: Path, said: Mapping[str, Any] = NEWER) -> None:

@@ -19,7 +19,7 @@ import pytest
 import pipeline
 import pipeline.answer.compute
 import pipeline.stages.begin
-from jobs.cli.plan import plan_all
+from jobs.cli.check import plan_all
 from jobs.load import load_site
 from jobs.nights.window import with_window
 from jobs.plan import make_plan

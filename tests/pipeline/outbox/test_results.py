@@ -9,7 +9,7 @@ import pytest
 
 import jobs.errors
 import pipeline
-from jobs.cli.results import _check_known
+from jobs.cli.options import check_job
 from jobs.site import SiteConfig
 from jobs.workspace import Workspace
 from pipeline import BadPartError, RunPlan, Site
@@ -132,7 +132,7 @@ def test_missing_folders_are_empty_ones(site: Site) -> None:
     assert list(pipeline.results(site)) == []
     assert place.other_files() == place.job_files() == []
     with pytest.raises(jobs.errors.ConfigError, match="no job 'sort'"):
-        _check_known(place, "sort")
+        check_job(place, "sort")
     place.jobs.mkdir()
     (place.jobs / "sort.yaml").touch()
-    _check_known(place, "sort")
+    check_job(place, "sort")
