@@ -140,7 +140,7 @@ def _decided(
 
 
 def _decided_lines(
-    site: pipeline.Site, row: int, action: str, outcome: pipeline.Outcome, changed: Sequence[str]
+    site: pipeline.Site, row: int, action: str, outcome: pipeline.ReviewOutcome, changed: Sequence[str]
 ) -> Iterator[str]:
     if outcome.waits:
         yield f"{action}, and signed; it waits for the run that holds the log, which takes it up with its next part"

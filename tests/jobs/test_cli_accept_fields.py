@@ -9,16 +9,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.heads import HeadFile
-from pipeline.heads import read_head
-from pipeline.heads import write_head
+from pipeline.heads import HeadFile, read_head, write_head
 from pipeline.paths.names import file_sha256
-from tests.jobs.conftest import Cloister
-from tests.jobs.conftest import Place
-from tests.jobs.conftest import entries
+from tests.jobs.conftest import SORT, Cloister, Place, entries, finished
 from tests.pipeline.tasks.extract.made import letter
-from tests.jobs.conftest import SORT
-from tests.jobs.conftest import finished
 
 FIND = """\
 job: {name}
@@ -276,8 +270,8 @@ def test_a_promise_that_the_examples_do_not_bear_is_refused(sorting: Place, cloi
 
 
 def test_a_head_of_before_does_not_say_which_label_it_gave(sorting: Place, cloister: Cloister) -> None:
-    from pipeline.heads.file import HeadFile, read_head, write_head
-    from pipeline.paths.digest import file_sha256
+    from pipeline.heads import HeadFile, read_head, write_head
+    from pipeline.paths.names import file_sha256
 
     path = sorting.root / "models" / "sort.head"
     head = read_head(path)

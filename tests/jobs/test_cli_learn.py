@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.heads.file import read_head
+from pipeline.heads import read_head
 from tests.jobs.conftest import Cloister, Place, entries
 
 SORT = """\

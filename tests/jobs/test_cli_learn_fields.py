@@ -15,7 +15,7 @@ from pipeline.control.golden import BUILT_IN
 from pipeline.tasks import examples as examples_of_tasks
 from tests.jobs.conftest import Cloister, Place, entries
 from tests.pipeline.tasks.extract.made import letter
-from tests.pipeline.learn.made_reports import report
+from tests.pipeline.tasks.summarize.made_reports import report
 
 FIND = """\
 job: {name}

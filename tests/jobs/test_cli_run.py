@@ -12,8 +12,7 @@ import pytest
 
 import audit
 import pipeline
-from jobs.cli.run import lost_rows
-from jobs.cli.run import report_lines
+from jobs.cli.run import lost_rows, report_lines
 from jobs.errors import ExitCode
 from jobs.load import load_job, load_site
 from jobs.workspace import open_workspace
