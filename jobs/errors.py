@@ -16,8 +16,8 @@ from pathlib import Path
 
 import audit
 import pipeline
-from jobs.lock import ServiceHeldError
 from jobs.silence.guard import NetworkAttemptError
+from jobs.stop import ServiceHeldError
 
 
 class ExitCode(IntEnum):

@@ -26,3 +26,9 @@ def moment(time: str | datetime) -> str:
     """A time, such as one of the log (UTC), as this machine's clock shows it: to the minute, with the zone."""
     at = datetime.fromisoformat(time) if isinstance(time, str) else time
     return f"{at.astimezone():%Y-%m-%d %H:%M %Z}"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 document`, `2 documents`, `2 entries`, `2 processes`."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}{'es' if noun.endswith('ss') else 's'}"
+    return f"{number:,} {noun if number == 1 else plural}"

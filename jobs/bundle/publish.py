@@ -1,20 +1,39 @@
-"""A finished bundle is put into a folder: the archive, and beside it the two programs that the other machine needs."""
+"""A finished bundle, or an update that carries only what another bundle has not, is put into a folder: the archive, and
+beside it verify.py and install.py, which the other machine needs.
 
+Each of these programs is one file that needs Python's standard library alone. They are joined from files of this
+package, so that the commands and the programs have the same code; the check of a signature comes from the one-file
+verifier of the log (`audit.VERIFIER`). Annotations become strings, which an old Python does not evaluate: it can then
+say itself that it is too old.
+"""
+
+import ast
 import os
+import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any, Final
 
 import audit
 from audit import standalone
-from jobs.bundle.alone import PROGRAMS, program
-from jobs.bundle.archive import Progress, archive_size, write_archive
-from jobs.bundle.manifest import File, Manifest
-from jobs.bundle.reader import read_bundle
+from jobs.bundle.manifest import File, Manifest, Progress, archive_size, write_archive
+from jobs.bundle.reader import (
+    CHUNK,
+    MANIFEST,
+    MOST_MANIFEST,
+    Bundle,
+    BundleFile,
+    open_regular,
+    parse_manifest,
+    read_bundle,
+    read_member,
+)
+from jobs.bundle.versions import order_of
+from jobs.config.load import shown
 from jobs.errors import ConfigError, Problem
-from jobs.load import shown
 
 MIB = 2**20
 _ANY_DAY = "2000-01-01"  # a bundle that does not expire is whole on each
@@ -123,3 +142,168 @@ def _put(path: Path, data: bytes) -> str:
         raise ConfigError(Problem("--out", what, None, "name a new folder: a program belongs to its bundle"))
     audit.write_file_atomically(path, data)
     return sha256(data).hexdigest()
+
+
+PROGRAMS: Final = {
+    "verify.py": ("reader", "verify"),
+    "install.py": ("reader", "versions", "install"),
+}
+_START = """\
+#!/usr/bin/env python3
+# fmt: off
+{docstring}
+import sys
+
+if __name__ == "__main__" and not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+    del sys.path[0]  # nothing that lies beside this file is imported, whoever put it there
+
+{imports}
+
+
+"""
+_END = """
+
+if __name__ == "__main__":
+    raise SystemExit(main())
+"""
+_OURS = ("audit", "jobs")
+
+
+def program(name: str) -> str:
+    """The text of one of PROGRAMS, which the same version always writes alike."""
+    texts = [Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8") for module in PROGRAMS[name]]
+    bodies = [_quote_annotations(_body(text)) for text in texts]
+    borrowed = sorted({found for body in bodies for found in re.findall(r"\bstandalone\.(\w+)", body)})
+    checks = _quote_annotations("\n\n\n".join(_definitions(audit.VERIFIER.read_text(encoding="utf-8"), borrowed)))
+    imports = sorted({line for text in texts for line in _imports(text)} | {"import re", "import hashlib"})
+    docstring = ast.get_docstring(ast.parse(texts[-1]), clean=False)
+    start = _START.format(docstring=f'"""{docstring}"""', imports="\n".join(imports))
+    return start + "\n\n\n".join([checks, *(body.replace("standalone.", "") for body in bodies)]) + _END
+
+
+def _segment(lines: list[str], node: ast.stmt) -> str:
+    first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
+    return "\n".join(lines[first - 1 : node.end_lineno])
+
+
+def _imports(text: str) -> Iterator[str]:
+    """The imports of the standard library."""
+    for node in ast.parse(text).body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            module = node.names[0].name if isinstance(node, ast.Import) else str(node.module)
+            if module.split(".")[0] not in _OURS:
+                yield ast.unparse(node)
+
+
+def _body(text: str) -> str:
+    """The text of a module behind its docstring and its imports."""
+    last = [node for node in ast.parse(text).body if isinstance(node, (ast.Import, ast.ImportFrom))][-1]
+    return "\n".join(text.splitlines()[last.end_lineno :]).strip("\n")
+
+
+def _definitions(text: str, names: list[str]) -> Iterator[str]:
+    """The statements of a file that define these names, and those that they need, in the order of the file."""
+    lines, tree = text.splitlines(), ast.parse(text)
+    defined = {name: node for node in tree.body for name in _defines(node)}
+    needed, asked = set[ast.stmt](), list(names)
+    while asked:
+        node = defined.get(asked.pop())
+        if node is not None and node not in needed:
+            needed.add(node)
+            asked += [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
+    yield from (_segment(lines, node) for node in tree.body if node in needed)
+
+
+def _defines(node: ast.stmt) -> list[str]:
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+
+
+def _quote_annotations(text: str) -> str:
+    """The same text, in which annotations are strings."""
+    lines = [line.encode() for line in text.splitlines()]
+    for node in sorted(_annotations(ast.parse(text)), key=lambda node: (node.lineno, node.col_offset), reverse=True):
+        line, end = lines[node.lineno - 1], node.end_col_offset
+        inner = line[node.col_offset : end]
+        lines[node.lineno - 1] = line[: node.col_offset] + b'"' + inner + b'"' + line[end:]
+    return b"\n".join(lines).decode()
+
+
+def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
+    for node in ast.walk(tree):
+        for name in ("annotation", "returns"):
+            found = getattr(node, name, None)
+            if isinstance(found, ast.expr) and not isinstance(found, (ast.Name, ast.Constant)):
+                yield found
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An update: what was published, the version that it leads from, and the bytes of a bundle that carries
+    everything."""
+
+    published: Published
+    old_version: str
+    whole: int
+
+
+def difference(old: Path, new: Path, out: Path, key: Key, today: str, progress: Progress) -> Difference:
+    """Write the update from `old` to `new`. Files are the same if they have the same sha256, wherever they lie. The old
+    bundle need not be trusted: whoever installs the update has its files, and checks each. ConfigError."""
+    base, before = _read_manifest(old)
+    after = _read_whole(new, key, today)
+    if base == after.digest:
+        raise ConfigError(Problem(shown(new), "is the same bundle, so there is nothing to update"))
+    if after.told["kind"] != "full":
+        what = "is an update itself, which does not carry all files of its version"
+        raise ConfigError(Problem(shown(new), what, "a bundle that `cloister bundle create` made"))
+    if order_of(after.told["version"]) < order_of(before["version"]):
+        what = f"is of {after.told['version']}, which is older than {before['version']}"
+        raise ConfigError(Problem(shown(new), what, "a newer bundle", "name the old bundle first, then the new one"))
+    known = {told["sha256"] for told in before["files"]}
+    files = tuple(
+        File(one.path, one.size, one.sha256, one.role, one.sha256 not in known, one.facts) for one in after.files
+    )
+    told = after.told
+    glibc = told["platform"]["glibc"]
+    manifest = Manifest(told["version"], tuple(told["pythons"]), glibc, told["expires"], files, base)
+    places = {one.path: one for one in after.files}
+    make_folder(out)
+    published = publish(out, manifest, key, lambda file: _read(new, places[file.path]), progress)
+    return Difference(published, before["version"], sum(file.size for file in files))
+
+
+def _read(archive: Path, file: BundleFile) -> Iterator[bytes]:
+    """The bytes of a file of the new bundle, which was found whole."""
+    assert file.at is not None
+    with archive.open("rb") as stream:
+        stream.seek(file.at)
+        left = file.size
+        while left and (block := stream.read(min(left, CHUNK))):
+            left -= len(block)
+            yield block
+
+
+def _read_manifest(path: Path) -> tuple[str, dict[str, Any]]:
+    """The sha256 of the old bundle's manifest, and the manifest."""
+    try:
+        with open_regular(path) as file:
+            data = read_member(file, MANIFEST, MOST_MANIFEST)
+        return sha256(data).hexdigest(), parse_manifest(data)
+    except (standalone.WrongError, OSError) as error:
+        raise _refused(path, error) from None
+
+
+def _read_whole(path: Path, key: Key, today: str) -> Bundle:
+    """The new bundle, which the same key signed: nobody's files are signed without being known."""
+    try:
+        return read_bundle(path, key.public, today)
+    except (standalone.WrongError, OSError) as error:
+        raise _refused(path, error) from None
+
+
+def _refused(path: Path, error: Exception) -> ConfigError:
+    why = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
+    return ConfigError(Problem(shown(path), why, "a bundle that `cloister bundle create` made, signed by --key"))

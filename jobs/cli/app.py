@@ -17,10 +17,10 @@ from typer.core import TyperCommand, TyperGroup
 
 from jobs.cli.commands import COMMANDS, Group
 from jobs.cli.output import guarded_output, print_json
+from jobs.config.workspace import find_workspace
 from jobs.errors import ConfigError, Ending, ExitCode, OutputError, ending_of
 from jobs.silence.guard import NetworkAttemptError, attempts
 from jobs.visible import visible
-from jobs.workspace import find_workspace
 
 _PROCESSING = (["run"], ["retry"], ["rerun"], ["serve"])
 _UsageError: Any = typer.BadParameter.__base__  # typer does not name it
@@ -134,7 +134,7 @@ def _run(arguments: list[str]) -> int:
         if "--json" in arguments:
             print_json(ending.to_json())
     _tell(ending)
-    import_module("jobs.silence.recorded").record_attempts(_workspace(arguments), arguments)
+    import_module("jobs.record").record_attempts(_workspace(arguments), arguments)
     return int(ending.code)
 
 

@@ -10,12 +10,11 @@ import typer
 from jobs.cli.files import write_given
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json, say
-from jobs.controls.base import Standing
-from jobs.controls.matrix import READ_BY_AN_ENGINEER, Answered, Clause, matrix, page, running_now
-from jobs.controls.rules import RULES
+from jobs.config.load import did_you_mean
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.load import did_you_mean
-from jobs.workspace import open_workspace
+from jobs.trust.controls import READ_BY_AN_ENGINEER, RULES, Answered, Clause, matrix, page, running_now
+from jobs.trust.finding import Standing
 
 RuleArgument = Annotated[
     list[str] | None,
@@ -66,9 +65,9 @@ def _known(name: str) -> str:
 def _to_json(rule: Answered) -> dict[str, object]:
     return {
         "name": rule.name,
-        "title": rule.title,
-        "text": rule.text,
-        "left_out": rule.left_out,
+        "title": rule.rule.title,
+        "text": rule.rule.text,
+        "left_out": rule.rule.left_out,
         "clauses": [
             {
                 "clause": clause.control.clause,
@@ -77,10 +76,10 @@ def _to_json(rule: Answered) -> dict[str, object]:
                 "measures": [
                     {
                         "name": line.name,
-                        "does": line.does,
-                        "see": line.see,
-                        "standing": line.evidence.standing.value,
-                        "evidence": line.evidence.words,
+                        "does": line.measure.does,
+                        "see": line.measure.see,
+                        "standing": line.found.state.value,
+                        "evidence": line.found.evidence,
                     }
                     for line in clause.lines
                 ],
@@ -91,9 +90,9 @@ def _to_json(rule: Answered) -> dict[str, object]:
 
 
 def _print(rule: Answered) -> None:
-    say(rule.title)
-    say(f"  {rule.text}")
-    say(f"  Not here: {rule.left_out}")
+    say(rule.rule.title)
+    say(f"  {rule.rule.text}")
+    say(f"  Not here: {rule.rule.left_out}")
     say("  " + ", ".join(f"{rule.counts[each]} {each.value}" for each in Standing if rule.counts[each]))
     for clause in rule.clauses:
         _print_clause(clause)
@@ -104,6 +103,6 @@ def _print_clause(clause: Clause) -> None:
     say()
     say(f"  {clause.control.clause}: {clause.control.asks}")
     for line in clause.lines:
-        say(f"    {line.evidence.standing.value:<12}  {line.does}")
-        say(f"    {'':<12}  {line.evidence.words} ({line.see})")
+        say(f"    {line.found.state.value:<12}  {line.measure.does}")
+        say(f"    {'':<12}  {line.found.evidence} ({line.measure.see})")
     say(f"    {'the site':<12}  {clause.control.site}")

@@ -12,10 +12,10 @@ import typer
 import audit
 from jobs.cli.files import read_key, read_note, write_given
 from jobs.cli.options import JsonOption, OutOption
-from jobs.cli.output import counted, print_json, say, write_exact
+from jobs.cli.output import print_json, say, write_exact
+from jobs.config.workspace import CREDENTIAL, credential
 from jobs.errors import ConfigError, ExitCode, Problem
-from jobs.visible import visible
-from jobs.workspace import CREDENTIAL, credential
+from jobs.visible import counted, visible
 
 InputArgument = Annotated[Path, typer.Argument(metavar="FILE", help="What `cloister audit witness -o FILE` wrote.")]
 KeyOption = Annotated[

@@ -10,10 +10,11 @@ import typer
 
 import pipeline
 from jobs.cli.options import JsonOption, WaitOption, WorkspaceOption
-from jobs.cli.output import counted, print_json, say
+from jobs.cli.output import print_json, say
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.plan import make_site
-from jobs.workspace import open_workspace
+from jobs.visible import counted
 
 
 def export(

@@ -8,9 +8,9 @@ import typer
 import audit
 from jobs.cli.options import JsonOption, PassphraseOption, WorkspaceOption
 from jobs.cli.output import print_json, say
+from jobs.config.load import shown
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.load import shown
-from jobs.workspace import open_workspace
 
 
 def new(

@@ -8,8 +8,8 @@ import typer
 
 from jobs.cli.options import JsonOption, PassphraseOption, WorkspaceOption
 from jobs.cli.output import print_json, say
-from jobs.rotation import rotate_key
-from jobs.workspace import open_workspace
+from jobs.config.rotation import rotate_key
+from jobs.config.workspace import open_workspace
 
 
 def rotate(

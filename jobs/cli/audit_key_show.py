@@ -9,8 +9,8 @@ import typer
 import audit
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json, say
+from jobs.config.workspace import Workspace, open_workspace
 from jobs.errors import ConfigError, ExitCode, Problem
-from jobs.workspace import Workspace, open_workspace
 
 
 def show(

@@ -13,10 +13,10 @@ import pipeline
 from jobs.cli.files import read_note, write_given
 from jobs.cli.options import JsonOption, OutOption, WorkspaceOption
 from jobs.cli.output import print_json, say, write_exact
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.plan import make_site
 from jobs.record import record
-from jobs.workspace import open_workspace
 
 
 def prove(

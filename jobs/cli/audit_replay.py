@@ -10,12 +10,13 @@ import typer
 
 import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import counted, counts_line, print_json, say
+from jobs.cli.output import counts_line, print_json, say
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, ExitCode, Problem
-from jobs.plan import make_site
 from jobs.progress import counting
 from jobs.record import record
-from jobs.workspace import open_workspace
+from jobs.visible import counted
 
 _PERCENT = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)%", re.ASCII)
 _LISTED = 20

@@ -11,11 +11,11 @@ import pipeline
 from jobs.cli.dates import FromOption, ToOption, from_date, to_date
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json_array, print_table, say
+from jobs.config.load import did_you_mean
+from jobs.config.plan import make_site
+from jobs.config.workspace import Workspace, no_such_job, open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.load import did_you_mean
-from jobs.plan import make_site
 from jobs.record import record
-from jobs.workspace import Workspace, no_such_job, open_workspace
 
 _FEWEST = 6  # digits of a sha256
 

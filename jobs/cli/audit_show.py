@@ -9,11 +9,12 @@ import typer
 
 import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import counted, print_json, say
+from jobs.cli.output import print_json, say
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.plan import make_site
 from jobs.record import record
-from jobs.workspace import open_workspace
+from jobs.visible import counted
 
 _LABEL = 9  # characters
 

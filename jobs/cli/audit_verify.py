@@ -13,12 +13,12 @@ import pipeline
 from jobs.cli.files import read_key, read_note
 from jobs.cli.options import JsonOption, WitnessOption, WorkspaceOption
 from jobs.cli.output import print_json, say
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, ExitCode, Problem
-from jobs.plan import make_site
 from jobs.progress import telling
 from jobs.record import record, tell_not_recorded
 from jobs.visible import one_line
-from jobs.workspace import open_workspace
 
 _LISTED = 20
 

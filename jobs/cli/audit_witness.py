@@ -11,10 +11,10 @@ import pipeline
 from jobs.cli.files import read_note, write_given
 from jobs.cli.options import JsonOption, OutOption, WorkspaceOption
 from jobs.cli.output import print_json, say
-from jobs.plan import make_site
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.record import record
 from jobs.sheet import format_sheet, terminal_code
-from jobs.workspace import open_workspace
 
 SheetOption = Annotated[
     Path | None,

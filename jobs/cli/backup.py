@@ -11,13 +11,14 @@ import typer
 import pipeline
 from jobs.cli.audit_verify import exit_code_of, print_verification
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import counted, print_json, say, say_list
+from jobs.cli.output import print_json, say, say_list
+from jobs.config.load import load_site
+from jobs.config.plan import make_site
+from jobs.config.workspace import Workspace, open_workspace
 from jobs.errors import NO_ROOM, ConfigError, ExitCode, Problem
-from jobs.load import load_site
-from jobs.plan import make_site
 from jobs.progress import telling
 from jobs.record import tell_not_recorded
-from jobs.workspace import Workspace, open_workspace
+from jobs.visible import counted
 
 _MIB = 2**20
 

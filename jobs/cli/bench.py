@@ -9,9 +9,10 @@ import typer
 import pipeline
 from jobs.cli.model_inspect import model_file
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import counted, print_json, print_table, say
+from jobs.cli.output import print_json, print_table, say
 from jobs.errors import ConfigError, Problem
 from jobs.progress import telling
+from jobs.visible import counted
 
 
 def bench(

@@ -14,14 +14,15 @@ from jobs.bundle.create.compose import Created, Wanted
 from jobs.bundle.create.compose import create as create_bundle
 from jobs.bundle.create.sbom import Part
 from jobs.bundle.create.source import ON_REQUEST
-from jobs.bundle.create.tags import format_glibc
+from jobs.bundle.create.wheels import format_glibc
 from jobs.bundle.publish import MIB, Published, open_key
 from jobs.cli.options import JsonOption
-from jobs.cli.output import counted, print_json, print_table, say
+from jobs.cli.output import print_json, print_table, say
+from jobs.config.load import shown
+from jobs.config.workspace import CREDENTIAL, credential
 from jobs.errors import ConfigError, Problem
-from jobs.load import shown
 from jobs.progress import telling
-from jobs.workspace import CREDENTIAL, credential
+from jobs.visible import counted
 
 OutOption = Annotated[
     Path,

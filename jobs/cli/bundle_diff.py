@@ -6,13 +6,12 @@ from typing import Annotated
 
 import typer
 
-from jobs.bundle.difference import difference
-from jobs.bundle.publish import MIB, open_key
+from jobs.bundle.publish import MIB, difference, open_key
 from jobs.cli.bundle_create import KeyOption, OutOption, PassphraseOption, say_published, to_json
 from jobs.cli.options import JsonOption
 from jobs.cli.output import print_json, say
+from jobs.config.workspace import CREDENTIAL, credential
 from jobs.progress import telling
-from jobs.workspace import CREDENTIAL, credential
 
 
 def diff(

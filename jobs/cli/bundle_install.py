@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from jobs.bundle.install import install as install_bundle
-from jobs.bundle.machine import this_machine
-from jobs.bundle.words import next_commands
+from jobs.bundle.reader import next_commands
+from jobs.bundle.versions import this_machine
 from jobs.cli.bundled import BundleArgument, PrefixOption, find_root, refusals
 from jobs.cli.options import JsonOption
 from jobs.cli.output import print_json, say

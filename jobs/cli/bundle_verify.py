@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from jobs.bundle.install import trusted_key
-from jobs.bundle.reader import Bundle, read_bundle
-from jobs.bundle.words import describe, describe_files
+from jobs.bundle.reader import Bundle, describe, describe_files, read_bundle
 from jobs.cli.bundled import BundleArgument, find_root, refusals
 from jobs.cli.options import JsonOption
 from jobs.cli.output import print_json, say

@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from audit import standalone
-from jobs.bundle.installed import installed_version
-from jobs.bundle.machine import RefusedError
-from jobs.bundle.versions import HeldError, default_root
+from jobs.bundle.remove import installed_version
+from jobs.bundle.versions import HeldError, RefusedError, default_root
 from jobs.cli.output import print_json, say
 from jobs.errors import ConfigError, ExitCode, Problem
 

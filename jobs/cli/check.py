@@ -10,17 +10,17 @@ from typing import Any
 import typer
 
 import pipeline
-from jobs.cli.describe import first_few, next_start_of, starts
+from jobs.cli.describe import first_few, starts
 from jobs.cli.options import JsonOption, SomeJobsArgument, WorkspaceOption
-from jobs.cli.output import counted, print_json, say
-from jobs.doctor.tonight import hindrances, unseen
+from jobs.cli.output import print_json, say
+from jobs.config.load import LoadedJob, shown
+from jobs.config.plan import check_places, make_plan, make_site
+from jobs.config.workspace import Workspace, find_job, load_job_of, open_workspace, readable_jobs
 from jobs.errors import ConfigError, ExitCode, Problem, worst
-from jobs.load import LoadedJob, shown
-from jobs.nights.beside import Beside
-from jobs.nights.window import window_end, zone_of
-from jobs.plan import check_places, make_plan, make_site
-from jobs.visible import one_line
-from jobs.workspace import Workspace, find_job, load_job_of, open_workspace, readable_jobs
+from jobs.nights.ahead import next_start_of, window_end, zone_of
+from jobs.nights.watch import Beside
+from jobs.trust.doctor import hindrances, unseen
+from jobs.visible import counted, one_line
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ def check(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_j
     checked, stops = [_check(place, name, known, beside) for name in names], list(hindrances(place))
     code = worst([each.code for each in checked] + [ExitCode.BAD_CONFIG] * bool(stops))
     if as_json:
-        site = [{"sentence": each.sentence, "remedy": each.remedy} for each in stops]
+        site = [{"sentence": each.evidence, "remedy": each.remedy} for each in stops]
         print_json({"jobs": checked, "site": site, "not_seen": unseen(place), "exit_code": int(code)})
     else:
         for stop in stops:
-            say(f"no job runs: {one_line(stop.sentence)}\n    remedy:   {stop.remedy}")
+            say(f"no job runs: {one_line(stop.evidence)}\n    remedy:   {stop.remedy}")
         for each in checked:
             _print(each)
         if not_seen := unseen(place):

@@ -10,9 +10,9 @@ import typer
 import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json, say
-from jobs.cluster.asked import FOLDER, need_dask
+from jobs.config.cluster import FOLDER, need_dask
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.workspace import open_workspace
 
 OutArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The file to make, which nobody else may read.")]
 HeadOption = Annotated[bool, typer.Option("--head", help="For the head of runs, and not for workers.")]

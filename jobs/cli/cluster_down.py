@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import counted, print_json, say
-from jobs.cluster.local import end, read_local
-from jobs.workspace import open_workspace
+from jobs.cli.output import print_json, say
+from jobs.config.workspace import open_workspace
+from jobs.nights.cluster import end, read_local
+from jobs.visible import counted
 
 
 def down(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:

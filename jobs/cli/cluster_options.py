@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jobs.cluster.asked import ADDRESS_MEANS
+from jobs.config.cluster import ADDRESS_MEANS
 
 AddressArgument = Annotated[
     str, typer.Argument(metavar="ADDRESS", help=f"The address of the scheduler, {ADDRESS_MEANS}.")

@@ -6,8 +6,8 @@ import pipeline
 from jobs.cli.cluster_options import CredentialOption, HostOption, PortOption
 from jobs.cli.options import JsonOption
 from jobs.cli.output import hand_over, print_json, say
-from jobs.cluster.asked import need_dask
-from jobs.cluster.serving import until_signal
+from jobs.config.cluster import need_dask
+from jobs.nights.cluster import until_signal
 
 
 def scheduler(

@@ -9,10 +9,10 @@ import typer
 import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json, print_table, say
-from jobs.cluster.asked import cluster_of
-from jobs.cluster.local import read_local
+from jobs.config.cluster import cluster_of
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, ExitCode, Problem
-from jobs.workspace import open_workspace
+from jobs.nights.cluster import read_local
 
 ClusterOption = Annotated[
     str | None, typer.Option("--cluster", metavar="ADDRESS", help="The scheduler; else the one of site.yaml or `up`.")

@@ -10,11 +10,12 @@ import typer
 import pipeline
 from jobs.cli.cluster_options import HostOption, PortOption
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import counted, print_json, say
-from jobs.cluster.asked import FOLDER, need_dask
-from jobs.cluster.local import Local, end, read_local, start, wait_for_line, write_local
+from jobs.cli.output import print_json, say
+from jobs.config.cluster import FOLDER, need_dask
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.workspace import open_workspace
+from jobs.nights.cluster import Local, end, read_local, start, wait_for_line, write_local
+from jobs.visible import counted
 
 WorkersOption = Annotated[
     int, typer.Option("--workers", min=0, max=64, metavar="N", help="Workers on this machine, which share its CPUs.")

@@ -7,8 +7,8 @@ import typer
 
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import hand_over, print_json, say
+from jobs.config.workspace import open_workspace
 from jobs.console.open import open_console
-from jobs.workspace import open_workspace
 
 PortOption = Annotated[
     int | None,

@@ -8,12 +8,12 @@ import typer
 import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json, say
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.console.access.people import INVITE_HOURS, People, why_no_name
 from jobs.console.rights import Role
 from jobs.errors import ConfigError, Problem
-from jobs.plan import make_site
 from jobs.record import record
-from jobs.workspace import open_workspace
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The person's name; it stands in the log.")]
 RoleOption = Annotated[

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json, print_table, say
+from jobs.config.workspace import open_workspace
 from jobs.console.access.people import People, Person
-from jobs.workspace import open_workspace
 
 
 def people(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:

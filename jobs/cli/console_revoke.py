@@ -4,10 +4,10 @@ import pipeline
 from jobs.cli.console_invite import NameArgument
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json, say
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.console.access.people import People
-from jobs.plan import make_site
 from jobs.record import record
-from jobs.workspace import open_workspace
 
 
 def revoke(name: NameArgument, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:

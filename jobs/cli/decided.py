@@ -11,10 +11,10 @@ import typer
 import pipeline
 from jobs.cli.options import check_text
 from jobs.cli.output import print_json, say
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.plan import make_site
 from jobs.visible import one_line
-from jobs.workspace import open_workspace
 
 RowArgument = Annotated[
     int,

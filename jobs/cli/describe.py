@@ -1,19 +1,12 @@
 """Jobs in a person's words; for several commands."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 
-from jobs.cli.output import counted
-from jobs.load import LoadedJob
-from jobs.visible import one_line
+from jobs.config.load import LoadedJob
+from jobs.nights.ahead import next_start_of
+from jobs.visible import counted, one_line
 
 _FEW = 3
-
-
-def next_start_of(job: LoadedJob) -> datetime | None:
-    """The next start by the job's cron line that is not on a skipped date; None for a job without one."""
-    schedule = job.config.schedule
-    return None if schedule is None else schedule.next_start(datetime.now(UTC))
 
 
 def starts(job: LoadedJob, *, here: bool = False) -> str:

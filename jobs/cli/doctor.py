@@ -10,15 +10,23 @@ from typing import Annotated, Any
 import typer
 
 from jobs.cli.options import JsonOption, WorkspaceOption, job_names
-from jobs.cli.output import counted, print_json, say
-from jobs.doctor import CHECKS
-from jobs.doctor.base import Level
-from jobs.doctor.baseline import Baseline, Change, baseline_of, changes, read_baseline, write_baseline
-from jobs.doctor.examine import Examined, examine
-from jobs.doctor.patient import find_patient
+from jobs.cli.output import print_json, say
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, ExitCode, Problem
-from jobs.visible import one_line
-from jobs.workspace import open_workspace
+from jobs.trust.doctor import (
+    CHECKS,
+    Baseline,
+    Change,
+    Examined,
+    baseline_of,
+    changes,
+    examine,
+    read_baseline,
+    write_baseline,
+)
+from jobs.trust.finding import Level
+from jobs.trust.patient import find_patient
+from jobs.visible import counted, one_line
 
 SaveOption = Annotated[
     Path | None,
@@ -99,7 +107,7 @@ def _to_json(
     folder: Path | None, examined: Sequence[Examined], now: Baseline, before: Baseline | None, changed: Sequence[Change]
 ) -> dict[str, Any]:
     findings = [
-        {"check": each.check, "level": each.finding.level, "sentence": each.finding.sentence,
+        {"check": each.check, "level": each.finding.state, "sentence": each.finding.evidence,
          "remedy": each.finding.remedy}
         for each in examined
     ]  # fmt: skip
@@ -111,10 +119,10 @@ def _print(folder: Path | None, examined: Sequence[Examined]) -> None:
     if folder is None:
         say("There is no workspace here, so only the machine is looked at (--workspace names one).")
     for each in examined:
-        say(f"{each.finding.level:<8} {each.check:<11} {one_line(each.finding.sentence)}")
+        say(f"{each.finding.state:<8} {each.check:<11} {one_line(each.finding.evidence)}")
         if each.finding.remedy:
             say(f"{'':<20} remedy: {one_line(each.finding.remedy)}")
-    counts = Counter(each.finding.level for each in examined)
+    counts = Counter(each.finding.state for each in examined)
     told = [f"{counts[Level.OK]} ok", *(counted(counts[level], level) for level in (Level.WARNING, Level.PROBLEM))]
     say(", ".join(told))
 

@@ -7,10 +7,11 @@ from typing import NoReturn
 
 import typer
 
-from jobs.cli.output import counted, print_json, say
+from jobs.cli.output import print_json, say
+from jobs.config.workspace import Workspace
 from jobs.errors import ExitCode
-from jobs.silence.proof import Proof, prove
-from jobs.workspace import Workspace
+from jobs.trust.proof import Proof, prove
+from jobs.visible import counted
 
 
 def prove_silence(workspace: Workspace, job: str | None, as_json: bool) -> NoReturn:

@@ -8,10 +8,10 @@ import typer
 
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json, say
+from jobs.config.load import shown
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.load import shown
-from jobs.plan import make_site
-from jobs.workspace import open_workspace
 
 
 def decrypt(

@@ -8,8 +8,8 @@ import typer
 import pipeline
 from jobs.cli.options import JsonOption
 from jobs.cli.output import print_json, say
+from jobs.config.load import shown
 from jobs.errors import ConfigError, Problem
-from jobs.load import shown
 
 
 def new(

@@ -5,9 +5,9 @@ from dataclasses import asdict
 import pipeline
 from jobs.cli.options import JsonOption, WaitOption, WorkspaceOption
 from jobs.cli.output import print_json, say
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.plan import make_site
-from jobs.workspace import open_workspace
 
 
 def rewrap(wait: WaitOption = 0, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:

@@ -11,12 +11,12 @@ import typer
 
 import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import counted, print_json, say
+from jobs.cli.output import print_json, say
+from jobs.config.plan import make_plan
+from jobs.config.workspace import find_job, load_job_of, open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.plan import make_plan
 from jobs.progress import telling
-from jobs.visible import one_line
-from jobs.workspace import find_job, load_job_of, open_workspace
+from jobs.visible import counted, one_line
 
 SHOWN = 20  # mistakes in examples
 

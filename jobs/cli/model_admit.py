@@ -8,11 +8,12 @@ import typer
 import pipeline
 from jobs.cli.learn import refusal_of
 from jobs.cli.options import ByOption, JsonOption, WaitOption, WorkspaceOption, check_text, person
-from jobs.cli.output import counted, print_json, say
+from jobs.cli.output import print_json, say
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.plan import make_site
 from jobs.progress import saying
-from jobs.workspace import open_workspace
+from jobs.visible import counted
 
 
 def admit(

@@ -10,13 +10,14 @@ import typer
 import pipeline
 from jobs.cli.learn import refusal_of
 from jobs.cli.options import JsonOption, WorkspaceOption, job_names
-from jobs.cli.output import counted, counts_line, print_json, print_table, say, shortened
+from jobs.cli.output import counts_line, print_json, print_table, say, shortened
 from jobs.cli.uses import files_of
+from jobs.config.load import LoadedJob
+from jobs.config.plan import make_plan, make_site
+from jobs.config.workspace import Workspace, find_job, load_job_of, open_workspace, readable_jobs
 from jobs.errors import ConfigError, Problem
-from jobs.load import LoadedJob
-from jobs.plan import make_plan, make_site
 from jobs.progress import telling
-from jobs.workspace import Workspace, find_job, load_job_of, open_workspace, readable_jobs
+from jobs.visible import counted
 
 _ANSWER = 300  # characters of a line of an answer
 

@@ -12,13 +12,13 @@ import pipeline
 from jobs.cli.model_inspect import print_facts
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json, say
-from jobs.config import MODEL_NAME, MODEL_NAME_MEANS
+from jobs.config.job import MODEL_NAME, MODEL_NAME_MEANS
+from jobs.config.load import shown
+from jobs.config.plan import make_site
+from jobs.config.workspace import Workspace, open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.load import shown
-from jobs.plan import make_site
 from jobs.progress import saying
 from jobs.record import record
-from jobs.workspace import Workspace, open_workspace
 
 _HEAD = ".head"
 _OF_HEADS = ("kind", "job", "model_name", "model_sha256")

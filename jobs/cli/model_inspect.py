@@ -7,8 +7,9 @@ import typer
 
 import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import counted, print_json, say
-from jobs.workspace import open_workspace
+from jobs.cli.output import print_json, say
+from jobs.config.workspace import open_workspace
+from jobs.visible import counted
 
 
 def inspect(

@@ -8,9 +8,9 @@ import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json, print_table, say
 from jobs.cli.uses import users
-from jobs.config import MODEL_NAME
-from jobs.plan import make_site
-from jobs.workspace import Workspace, open_workspace
+from jobs.config.job import MODEL_NAME
+from jobs.config.plan import make_site
+from jobs.config.workspace import Workspace, open_workspace
 
 _USES = {
     "embedding": "classify, extract, summarize",

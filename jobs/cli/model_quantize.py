@@ -12,14 +12,15 @@ import pipeline
 from jobs.cli.model_import import say_kept
 from jobs.cli.model_inspect import model_file, print_facts
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import counted, print_json, say
-from jobs.config import MODEL_NAME, MODEL_NAME_MEANS
+from jobs.cli.output import print_json, say
+from jobs.config.job import MODEL_NAME, MODEL_NAME_MEANS
+from jobs.config.load import shown
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.load import shown
-from jobs.plan import make_site
 from jobs.progress import telling
 from jobs.record import record
-from jobs.workspace import open_workspace
+from jobs.visible import counted
 
 
 class Mix(StrEnum):

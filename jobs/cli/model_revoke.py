@@ -7,8 +7,8 @@ import typer
 import pipeline
 from jobs.cli.options import ByOption, JsonOption, WaitOption, WorkspaceOption, check_reason, person
 from jobs.cli.output import print_json, say
-from jobs.plan import make_site
-from jobs.workspace import open_workspace
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 
 
 def revoke(

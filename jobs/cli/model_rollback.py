@@ -10,13 +10,13 @@ import typer
 
 import audit
 import pipeline
-from jobs.amend import Values, amend
 from jobs.cli.options import ByOption, JsonOption, WaitOption, WorkspaceOption, check_reason, job_names, person
 from jobs.cli.output import print_json, say
+from jobs.config.amend import Values, amend
+from jobs.config.load import LoadedJob, shown
+from jobs.config.plan import make_plan
+from jobs.config.workspace import find_job, load_job_of, open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.load import LoadedJob, shown
-from jobs.plan import make_plan
-from jobs.workspace import find_job, load_job_of, open_workspace
 
 
 def rollback(

@@ -9,11 +9,11 @@ import typer
 import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json, print_table, say
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.errors import ExitCode
-from jobs.plan import make_site
 from jobs.progress import saying
 from jobs.record import record
-from jobs.workspace import open_workspace
 
 
 def verify(

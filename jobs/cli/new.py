@@ -13,15 +13,15 @@ from typing import Annotated, Any, Final, get_args
 import typer
 
 import pipeline
-from jobs.asked import task_names
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json, say
-from jobs.config import job_config, section_at
+from jobs.config.asked import task_names
+from jobs.config.job import job_config, section_at
+from jobs.config.load import LoadedJob, did_you_mean, parse_job, shown
+from jobs.config.plan import make_plan, refusal_of
+from jobs.config.workspace import SCHEMA, Workspace, open_workspace, readable_jobs
 from jobs.errors import ConfigError, Problem
-from jobs.load import LoadedJob, did_you_mean, parse_job, shown
-from jobs.nights.beside import Beside
-from jobs.plan import make_plan, refusal_of
-from jobs.workspace import SCHEMA, Workspace, open_workspace, readable_jobs
+from jobs.nights.watch import Beside
 
 _WIDTH: Final = 110
 _ASKED: Final[Mapping[str, tuple[str, str]]] = {
@@ -172,7 +172,7 @@ def _tried(place: Workspace, text: str, file: Path) -> tuple[LoadedJob, pipeline
 
 
 def _text(job: str, folder: str | None, model: str, task: str, keys: Mapping[str, Any]) -> str:
-    """The file, whose comments are the descriptions of the keys in `jobs/config.py` and in the task."""
+    """The file, whose comments are the descriptions of the keys in `jobs/config/job.py` and in the task."""
     at = ("task", task)
     return "\n".join(
         [

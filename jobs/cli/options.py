@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from jobs.config.workspace import find_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.workspace import find_workspace
 
 
 def job_names(incomplete: str) -> list[str]:

@@ -138,12 +138,6 @@ def shortened(text: str, characters: int) -> str:
     return line if len(line) <= characters else line[: characters - 1] + "…"
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 document`, `2 documents`, `2 entries`, `2 processes`."""
-    plural = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}{'es' if noun.endswith('ss') else 's'}"
-    return f"{number:,} {noun if number == 1 else plural}"
-
-
 def counts_line(counts: Mapping[str, int]) -> str:
     """The states that occur: `30 done, 3 failed`; `no documents` if there are none."""
     return ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or "no documents"

@@ -12,15 +12,14 @@ import typer
 import pipeline
 from jobs.cli.describe import duration, size_of
 from jobs.cli.options import JsonOption, SomeJobsArgument, WorkspaceOption
-from jobs.cli.output import counted, print_json, say
-from jobs.cluster.seen import Found, Seen, ask, see
+from jobs.cli.output import print_json, say
+from jobs.config.load import shown
+from jobs.config.plan import make_plan, make_site
+from jobs.config.workspace import Workspace, find_job, load_job_of, open_workspace
 from jobs.errors import ConfigError, ExitCode, Problem
-from jobs.load import shown
-from jobs.nights.ahead import Ahead, look_ahead
-from jobs.nights.remedies import Remedy, remedies
-from jobs.plan import make_plan, make_site
-from jobs.visible import one_line
-from jobs.workspace import Workspace, find_job, load_job_of, open_workspace
+from jobs.nights.ahead import Ahead, Remedy, look_ahead, remedies
+from jobs.nights.cluster import Found, Seen, ask, see
+from jobs.visible import counted, one_line
 
 
 @dataclass(frozen=True)

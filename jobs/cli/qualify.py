@@ -16,13 +16,14 @@ import typer
 import pipeline
 from jobs.cli.learn import examples_of, refusal_of
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import counted, print_json, print_table, say
+from jobs.cli.output import print_json, print_table, say
+from jobs.config.load import did_you_mean, shown
+from jobs.config.plan import make_plan
+from jobs.config.workspace import Workspace, find_job, load_job_of, open_workspace
 from jobs.errors import ConfigError, ExitCode, Problem
-from jobs.load import did_you_mean, shown
-from jobs.plan import make_plan
 from jobs.progress import telling
 from jobs.record import record
-from jobs.workspace import Workspace, find_job, load_job_of, open_workspace
+from jobs.visible import counted
 
 _HOUR = re.compile(r"([0-9]+(?:\.[0-9]+)?)/h", re.ASCII)
 

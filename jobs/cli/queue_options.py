@@ -10,9 +10,9 @@ import typer
 
 import pipeline
 from jobs.cli.options import job_names
+from jobs.config.load import did_you_mean
+from jobs.config.workspace import Workspace, no_such_job
 from jobs.errors import ConfigError, Problem
-from jobs.load import did_you_mean
-from jobs.workspace import Workspace, no_such_job
 
 JobArgument = Annotated[
     str | None, typer.Argument(metavar="JOB", help="Only rows of this job.", autocompletion=job_names)

@@ -10,12 +10,13 @@ import typer
 
 import pipeline
 from jobs.cli.options import JobsArgument, JsonOption, WaitOption, WorkspaceOption
-from jobs.cli.output import counted, print_json, say, say_list
+from jobs.cli.output import print_json, say, say_list
 from jobs.cli.queue_options import FolderOption, LabelOption, NightOption, StateOption, TextOption
 from jobs.cli.run import calling_of, end, plans_of, print_rerunning, run_all
+from jobs.config.load import LoadedJob, did_you_mean
+from jobs.config.workspace import Workspace, open_workspace
 from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
-from jobs.load import LoadedJob, did_you_mean
-from jobs.workspace import Workspace, open_workspace
+from jobs.visible import counted
 
 AllOption = Annotated[
     bool, typer.Option("--all", help="Also documents that today's settings and model answered: after an update.")

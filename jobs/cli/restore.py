@@ -12,12 +12,13 @@ from jobs.cli.audit_verify import exit_code_of, print_verification
 from jobs.cli.backup import refused, site_of
 from jobs.cli.files import read_note
 from jobs.cli.options import JsonOption
-from jobs.cli.output import counted, print_json, say
+from jobs.cli.output import print_json, say
+from jobs.config.load import shown
+from jobs.config.workspace import keep_private
 from jobs.errors import ConfigError, ExitCode, Problem, worst
-from jobs.load import shown
 from jobs.progress import telling
 from jobs.record import tell_not_recorded
-from jobs.workspace import keep_private
+from jobs.visible import counted
 
 
 def restore(

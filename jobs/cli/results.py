@@ -19,13 +19,13 @@ from rich.text import Text
 
 import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import counted, print_json, print_json_array, print_table, say, shortened
+from jobs.cli.output import print_json, print_json_array, print_table, say, shortened
+from jobs.config.load import LoadedJob, did_you_mean
+from jobs.config.plan import digest_today, make_site, task_today
+from jobs.config.workspace import Workspace, load_job_of, no_such_job, open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.load import LoadedJob, did_you_mean
-from jobs.plan import digest_today, make_site, task_today
 from jobs.record import record
-from jobs.visible import visible
-from jobs.workspace import Workspace, load_job_of, no_such_job, open_workspace
+from jobs.visible import counted, visible
 
 
 class Settings(StrEnum):

@@ -10,8 +10,8 @@ import typer
 import pipeline
 from jobs.cli.options import JobsArgument, JsonOption, WaitOption, WorkspaceOption
 from jobs.cli.run import calling_of, end, plans_of, run_all
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.workspace import open_workspace
 
 ClassOption = Annotated[
     list[str] | None,

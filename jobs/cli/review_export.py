@@ -9,7 +9,7 @@ import typer
 
 import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption, job_names
-from jobs.cli.output import counted, print_json, say
+from jobs.cli.output import print_json, say
 from jobs.cli.queue_options import (
     DecidedOption,
     FolderOption,
@@ -21,10 +21,11 @@ from jobs.cli.queue_options import (
     TextOption,
     chosen,
 )
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.plan import make_site
 from jobs.record import record
-from jobs.workspace import open_workspace
+from jobs.visible import counted
 
 JobArgument = Annotated[
     str, typer.Argument(metavar="JOB", help="The job whose rows are exported.", autocompletion=job_names)

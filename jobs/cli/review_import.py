@@ -10,12 +10,12 @@ import typer
 
 import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption, check_text
-from jobs.cli.output import counted, print_json, say
+from jobs.cli.output import print_json, say
 from jobs.cli.review_export import check_ending
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, ExitCode, Problem
-from jobs.plan import make_site
-from jobs.visible import one_line
-from jobs.workspace import open_workspace
+from jobs.visible import counted, one_line
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The sheet, as `review export` wrote it.")]
 AsOption = Annotated[str, typer.Option("--as", metavar="NAME", help="Who decides it; it stands in the log.")]

@@ -9,7 +9,7 @@ from rich.text import Text
 
 import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import counted, print_json, print_table, say
+from jobs.cli.output import print_json, print_table, say
 from jobs.cli.queue_options import (
     DecidedOption,
     FailureOption,
@@ -23,10 +23,11 @@ from jobs.cli.queue_options import (
     TextOption,
     chosen,
 )
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.plan import make_site
 from jobs.record import record
-from jobs.workspace import open_workspace
+from jobs.visible import counted
 
 
 def list_(

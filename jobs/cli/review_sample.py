@@ -8,12 +8,13 @@ import typer
 
 import pipeline
 from jobs.cli.options import ByOption, JsonOption, WorkspaceOption, check_text, job_names, person
-from jobs.cli.output import counted, print_json, print_table, say
+from jobs.cli.output import print_json, print_table, say
 from jobs.cli.queue_options import check_job
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.plan import make_site
 from jobs.record import record
-from jobs.workspace import open_workspace
+from jobs.visible import counted
 
 JobArgument = Annotated[
     str, typer.Argument(metavar="JOB", help="The job whose rows are checked.", autocompletion=job_names)

@@ -11,11 +11,11 @@ import pipeline
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json, say, shortened
 from jobs.cli.results import answer_of
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError, Problem
-from jobs.plan import make_site
 from jobs.record import record
 from jobs.visible import one_line
-from jobs.workspace import open_workspace
 
 RowArgument = Annotated[
     int,

@@ -17,19 +17,19 @@ import pipeline
 from jobs.cli.cluster_options import ClusterOption
 from jobs.cli.describe import of_names, pace_of
 from jobs.cli.options import JobsArgument, JsonOption, WaitOption, WorkspaceOption
-from jobs.cli.output import counted, print_json, print_table, say, say_list
-from jobs.cluster.asked import cluster_of
+from jobs.cli.output import print_json, print_table, say, say_list
+from jobs.config.cluster import cluster_of
+from jobs.config.load import LoadedJob, shown
+from jobs.config.plan import make_plan
+from jobs.config.workspace import Workspace, find_job, load_job_of, open_workspace, readable_jobs
 from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
-from jobs.load import LoadedJob, shown
-from jobs.nights.beside import Beside
-from jobs.nights.calls.calling import Calling
-from jobs.nights.handing.follow import Follower, service_of
-from jobs.nights.window import with_window
-from jobs.plan import make_plan
+from jobs.nights.ahead import with_window
+from jobs.nights.calling import Calling
+from jobs.nights.follow import Follower, service_of
+from jobs.nights.watch import Beside
 from jobs.progress import watcher_for
 from jobs.stop import Stop
-from jobs.visible import one_line, visible
-from jobs.workspace import Workspace, find_job, load_job_of, open_workspace, readable_jobs
+from jobs.visible import counted, one_line, visible
 
 _FAILED_LISTED = 20
 _LOOK_SECONDS = 0.25  # between two looks whether the workspace is free

@@ -4,15 +4,17 @@ import faulthandler
 import os
 
 import pipeline
-from jobs import nights
 from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json
-from jobs.lock import service_lock
-from jobs.logs import log_file, start_logging
-from jobs.plan import make_site
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
+from jobs.nights.ledger import Schedules
+from jobs.nights.service import Service
+from jobs.nights.systemd import Systemd
+from jobs.nights.wake import Wake
+from jobs.progress import log_file, start_logging
 from jobs.record import recorded_service
-from jobs.stop import Stop
-from jobs.workspace import open_workspace
+from jobs.stop import Stop, service_lock
 
 
 def serve(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
@@ -24,14 +26,14 @@ def serve(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> Non
     pipeline.check_machine()
     said = place.site.service
     with (
-        nights.Systemd.of_environment(os.environ) as systemd, Stop(reloads=True) as stop, service_lock(place.log),
+        Systemd.of_environment(os.environ) as systemd, Stop(reloads=True) as stop, service_lock(place.log),
         log_file(place.root / said.log_file if said.log_file else None, said.log_bytes, said.log_keep) as file,
-        nights.Schedules() as schedules, nights.Wake() as wake,
+        Schedules() as schedules, Wake() as wake,
     ):  # fmt: skip
         if systemd.watched:
             faulthandler.enable()  # a watchdog that bites sends SIGABRT: then it is told where everything hung
         log = start_logging(file=file)
-        service = nights.Service(place, log, stop, schedules, wake, systemd=systemd)
+        service = Service(place, log, stop, schedules, wake, systemd=systemd)
         log.info("serving", workspace=str(place.root))
         with recorded_service(make_site(place), stop):
             service.run()

@@ -11,20 +11,20 @@ import typer
 
 import audit
 import pipeline
-from jobs.cli.describe import duration, first_few, next_start_of, starts
+from jobs.cli.describe import duration, first_few, starts
 from jobs.cli.options import JsonOption, WorkspaceOption
-from jobs.cli.output import LISTED, counted, counts_line, print_json, say
-from jobs.doctor.tonight import hindrances
+from jobs.cli.output import LISTED, counts_line, print_json, say
+from jobs.config.load import LoadedJob, shown
+from jobs.config.plan import check_places, load_and_plan, make_site, refusal_of
+from jobs.config.workspace import Workspace, open_workspace
 from jobs.errors import ConfigError, ExitCode
-from jobs.load import LoadedJob, shown
-from jobs.lock import holder
-from jobs.nights.ahead import look_ahead
-from jobs.nights.beside import Beside
-from jobs.nights.calls.needs import Need, needs
-from jobs.plan import check_places, load_and_plan, make_site, refusal_of
+from jobs.nights.ahead import look_ahead, next_start_of
+from jobs.nights.watch import Beside
 from jobs.progress import inside_in_words
-from jobs.visible import moment, one_line
-from jobs.workspace import Workspace, open_workspace
+from jobs.stop import holder
+from jobs.trust.doctor import hindrances
+from jobs.trust.needs import Need, needs
+from jobs.visible import counted, moment, one_line
 
 if TYPE_CHECKING:
     from pathlib import Path

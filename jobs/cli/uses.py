@@ -1,7 +1,7 @@
 """Which jobs name which files in models/."""
 
-from jobs.load import LoadedJob
-from jobs.workspace import Workspace, readable_jobs
+from jobs.config.load import LoadedJob
+from jobs.config.workspace import Workspace, readable_jobs
 
 
 def files_of(job: LoadedJob) -> frozenset[str]:

@@ -12,9 +12,9 @@ import pipeline
 from jobs.cli.cluster_options import AddressArgument, CredentialOption
 from jobs.cli.options import JsonOption
 from jobs.cli.output import hand_over, print_json, say
-from jobs.cluster.asked import need_address, need_dask
-from jobs.cluster.serving import until_signal
-from jobs.workspace import keep_private
+from jobs.config.cluster import need_address, need_dask
+from jobs.config.workspace import keep_private
+from jobs.nights.cluster import until_signal
 
 ModelsOption = Annotated[
     Path,

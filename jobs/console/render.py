@@ -13,10 +13,9 @@ from typing import Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
-from jobs.cli.output import counted
 from jobs.console.house import Visit
 from jobs.console.page import NAVIGATION
-from jobs.visible import CONTROLS, visible
+from jobs.visible import CONTROLS, counted, visible
 
 HERE: Final = Path(__file__).parent
 STATIC: Final[Mapping[str, tuple[bytes, str]]] = {

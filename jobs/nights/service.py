@@ -19,28 +19,34 @@ from structlog.typing import FilteringBoundLogger
 
 import audit
 import pipeline
+from jobs.config.load import LoadedJob
+from jobs.config.plan import input_folder, make_plan, make_site
+from jobs.config.workspace import Workspace
 from jobs.errors import NO_ROOM, ConfigError, no_room
-from jobs.load import LoadedJob
-from jobs.nights.calls.calling import Calling
-from jobs.nights.folders import RETRY_SECONDS, Folders
-from jobs.nights.handing.requests import Requests
-from jobs.nights.ledger import AHEAD, Ledger, now_of
+from jobs.nights.ahead import window_end, with_window
+from jobs.nights.calling import Calling
+from jobs.nights.ledger import AHEAD, CronTrigger, Ledger, Schedules, now_of
 from jobs.nights.reload import read_again
-from jobs.nights.schedule import CronTrigger, Schedules
-from jobs.nights.served import Refusal, Served, check_now, refusal_now
-from jobs.nights.starts import Outcome, Start
+from jobs.nights.requests import Requests
+from jobs.nights.served import (
+    RETRY_SECONDS,
+    Folders,
+    Refusal,
+    Served,
+    check_now,
+    refusal_now,
+    tell_problems,
+    tell_report,
+    tell_start,
+)
+from jobs.nights.starts import Outcome, Start, Turn, in_order, share_of
 from jobs.nights.systemd import Systemd
-from jobs.nights.telling import tell_problems, tell_report, tell_start
-from jobs.nights.turns import Turn, in_order, share_of
 from jobs.nights.wake import Wake
 from jobs.nights.watch import Change, JobFiles
-from jobs.nights.window import window_end, with_window
-from jobs.plan import input_folder, make_plan, make_site
 from jobs.progress import LineWatcher
 from jobs.record import record
 from jobs.stop import Stop
 from jobs.visible import one_line
-from jobs.workspace import Workspace
 
 LOOK_SECONDS = 1.0
 READ_SECONDS = 0.2  # of a look, for a long log that a service reads that begins

@@ -4,15 +4,18 @@ code and all that it starts by the kernel.
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pipeline
-from jobs.silence.clients import keep_out
 from jobs.silence.guard import is_watching, watching
-from jobs.silence.outside import has_outside, stay_outside
 
 TRACED: Final = "CLOISTER_TRACED"
 """The environment variable by which a tracer says that it has the network's calls of a process."""
@@ -81,3 +84,97 @@ def seal_if_own() -> None:
 def silence() -> pipeline.Silence:
     """What holds this process now, for the record of a run."""
     return pipeline.Silence(is_watching(), _sealed.calls)
+
+
+# pyarrow brings clients of object stores, which it loads wherever it is imported, if they are there; it does without.
+# Of Python's own library the console and the page for paper (segno) import some, for a table of codes and the form of a
+# path, so commands that compute nothing may import these; the guard and the kernel hold them as all others.
+
+
+OF_LIBRARY: Final = (
+    *("ftplib", "http.client", "imaplib", "nntplib", "poplib", "smtplib", "telnetlib", "urllib.request"),
+    *("webbrowser", "xmlrpc.client"),
+)
+"""Clients of Python's own library."""
+OF_OTHERS: Final = (
+    *("aiohttp", "boto3", "botocore", "grpc", "httpcore", "httpx", "pycurl", "requests", "tornado", "urllib3"),
+    *("websockets", "zmq"),
+    *("analytics", "ddtrace", "newrelic", "opentelemetry", "posthog", "prometheus_client", "sentry_sdk", "statsd"),
+    *("pyarrow._azurefs", "pyarrow._flight", "pyarrow._gcsfs", "pyarrow._hdfs", "pyarrow._s3fs"),
+)
+"""Clients of others and of pyarrow; and what tells its makers of use."""
+
+
+OF_CLUSTERS: Final = ("tornado", "http.client", "urllib.request")
+"""What Dask imports, for a process that works with a cluster: the guard and the kernel hold these as all others."""
+
+
+def let_in_for_cluster() -> None:
+    """Let code of this process import what Dask imports."""
+    for name in OF_CLUSTERS:
+        if sys.modules.get(name, name) is None:
+            del sys.modules[name]
+
+
+def keep_out(*, computes: bool) -> None:
+    """Let no code of this process import any of OF_OTHERS, nor of OF_LIBRARY where it computes: it gets an ImportError,
+    as where they are not installed."""
+    for name in (*OF_OTHERS, *OF_LIBRARY) if computes else OF_OTHERS:
+        sys.modules.setdefault(name, None)  # type: ignore[arg-type]
+
+
+# started by a thread from before the filter: a filter holds for all that a thread starts, and these may have business
+# with a network, or hold themselves.
+
+
+_Start = tuple["Future[Any]", Callable[[], Any]]
+
+
+@dataclass
+class _Outside:
+    """The thread, if there is one, and what it is to do."""
+
+    thread: threading.Thread | None = None
+    asked: "queue.SimpleQueue[_Start]" = field(default_factory=queue.SimpleQueue)
+
+    def serve(self) -> None:
+        """Do what is asked for, as long as the process lives."""
+        while True:
+            answer, start = self.asked.get()
+            try:
+                answer.set_result(start())
+            except BaseException as error:  # whatever it is: who asked waits for it, and others will ask
+                answer.set_exception(error)
+
+    def done(self, start: Callable[[], Any]) -> Any:
+        """What comes of it on the thread; here, where there is none."""
+        if self.thread is None:
+            return start()
+        answer: Future[Any] = Future()
+        self.asked.put((answer, start))
+        return answer.result()
+
+
+_outside = _Outside()
+
+
+def stay_outside() -> None:
+    """Begin the thread. The caller puts the filter in force after this."""
+    _outside.thread = threading.Thread(target=_outside.serve, name="outside", daemon=True)
+    _outside.thread.start()
+
+
+def has_outside() -> bool:
+    """Whether there is such a thread."""
+    return _outside.thread is not None
+
+
+def start(command: Sequence[str], **settings: Any) -> "subprocess.Popen[bytes]":
+    """Start a command as subprocess.Popen does, and held by no filter of this process. OSError, ValueError."""
+    process: subprocess.Popen[bytes] = _outside.done(lambda: subprocess.Popen(command, **settings))
+    return process
+
+
+def begin(thread: threading.Thread) -> None:
+    """Start a thread that no filter of this process holds."""
+    _outside.done(thread.start)

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from jobs.config import job_config
-from jobs.section import Section
-from jobs.site import SiteConfig
+from jobs.config.job import job_config
+from jobs.config.section import Section
+from jobs.config.site import SiteConfig
 from tests.jobs.examples import JOB, SITE
 
 WIDTH = 120

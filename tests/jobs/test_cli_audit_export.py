@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import audit
-from jobs.load import load_site
+from jobs.config.load import load_site
 from tests.jobs.conftest import LEASE, Cloister, Place
 
 

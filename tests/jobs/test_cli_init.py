@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from jobs.cli.init import examples
-from jobs.load import load_job, load_site
+from jobs.config.load import load_job, load_site
 from tests.jobs.conftest import Cloister
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import pipeline
 from engine.gguf import GgmlType
-from jobs.asked import task_names
-from jobs.load import load_job
+from jobs.config.asked import task_names
+from jobs.config.load import load_job
 from tests.decoders import write_decoder
 from tests.jobs.conftest import LEASE, Cloister, Done, Place
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import audit
-from jobs.load import load_site
+from jobs.config.load import load_site
 from jobs.sheet import format_sheet, terminal_code
 from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place
 from tests.jobs.qr import decode_svg, decode_terminal

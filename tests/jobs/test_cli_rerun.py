@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 import pipeline
-from jobs.plan import make_site
-from jobs.workspace import open_workspace
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place
 
 OTHER = SORT.replace("an invoice: total due", "a bill for goods that were delivered")

@@ -15,9 +15,9 @@ import audit
 import pipeline
 from engine.gguf import read
 from jobs.cli.run import lost_rows, print_report
+from jobs.config.load import load_job, load_site
+from jobs.config.workspace import open_workspace
 from jobs.errors import ExitCode
-from jobs.load import load_job, load_site
-from jobs.workspace import open_workspace
 from tests.encoders import write_encoder
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place
 

@@ -13,12 +13,11 @@ import pytest
 
 import audit
 import pipeline
-from jobs.load import load_job, load_site
-from jobs.logs import start_logging
-from jobs.plan import make_plan
-from jobs.progress import LineWatcher
+from jobs.config.load import load_job, load_site
+from jobs.config.plan import make_plan
+from jobs.config.workspace import Workspace
+from jobs.progress import LineWatcher, start_logging
 from jobs.visible import moment
-from jobs.workspace import Workspace
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place, entries
 from tests.test_demo import CLOISTER
 

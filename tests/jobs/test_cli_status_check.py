@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 import pipeline
-from jobs.logs import start_logging
-from jobs.nights.calls.needs import is_nearly_full
-from jobs.progress import LineWatcher
+from jobs.progress import LineWatcher, start_logging
+from jobs.trust.needs import is_nearly_full
 from tests.jobs.conftest import LEASE, SORT, Cloister, Place
 from tests.jobs.nights.conftest import CRON, HOUR, served_by_turns
 from tests.jobs.nights.test_calling import site
@@ -85,7 +84,7 @@ def test_a_run_that_was_cut_off(ready: Place, cloister: Cloister) -> None:
 
 
 def test_a_log_that_was_not_verified(ready: Place, cloister: Cloister, monkeypatch: pytest.MonkeyPatch) -> None:
-    import jobs.nights.calls.needs as module
+    import jobs.trust.needs as module
 
     ready.drop("sort", "lease.txt", LEASE)
     assert cloister("run", "sort").code == 0

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import audit
-from jobs.doctor import CHECKS
-from jobs.doctor.patient import Patient
-from jobs.workspace import open_workspace
+from jobs.config.workspace import open_workspace
+from jobs.trust.doctor import CHECKS
+from jobs.trust.patient import Patient
 from tests.jobs.conftest import LEASE, SORT, Cloister, Place
 
 NOBODY = 65534

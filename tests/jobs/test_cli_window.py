@@ -6,9 +6,9 @@ import pytest
 
 import jobs.cli.run
 import pipeline
-from jobs.config import JobConfig
+from jobs.config.job import JobConfig
 from jobs.console.pages.home import grid
-from jobs.nights.window import with_window
+from jobs.nights.ahead import with_window
 from tests.jobs.conftest import LEASE, SORT, Cloister, Place
 
 WINDOW = SORT + 'window: {{until: "06:00"}}\n'

@@ -5,15 +5,18 @@ gives them, so that links to a part of a page lead there.
 """
 
 import base64
+import json
 import posixpath
 import re
+import unicodedata
 from collections.abc import Iterable
+from hashlib import sha256
 from html import escape
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from jobs.bundle.create.page import format_page
 from jobs.bundle.create.source import Source
 from jobs.bundle.manifest import Content
 
@@ -102,3 +105,66 @@ def _picture(source: Source, name: str, target: str) -> str:
     if kind is None or found not in source.files:
         return ""
     return f"data:{kind};base64,{base64.b64encode(source.read(found)).decode()}"
+
+
+_STYLE: Final = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
+_SOURCE: Final = base64.b64encode(sha256(_STYLE.encode()).digest()).decode()
+_PAGE: Final = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-{source}'; img-src data:">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<nav><a href="{up}index.html">All pages</a></nav>
+<main>
+{body}</main>
+</body>
+</html>
+"""
+
+
+def format_page(title: str, up: str, body: str) -> bytes:
+    """A page. `up`: how its folder reaches that of all pages, as "" or "../". `body` is HTML."""
+    return _PAGE.format(source=_SOURCE, style=_STYLE, title=escape(title), up=up, body=body).encode()
+
+
+_CONFIGS: Final = "configs"
+_DOCUMENTS: Final = "tests/corpus/demo"
+_EXPECTED: Final = f"{_DOCUMENTS}/expected.json"
+_MOST = 8  # documents of a job
+_LETTERS: Final = str.maketrans({"ß": "ss", "\u0131": "i", "ø": "o", "æ": "ae", "ł": "l"})
+
+
+def make_examples(source: Source) -> list[Content]:
+    """jobs/NAME.yaml for each example, and jobs/documents/NAME/ with documents of which something is found."""
+    jobs = [name for name in source.below(_CONFIGS, ".yaml") if name.count("/") == 1]
+    contents = [Content(f"jobs/{posixpath.basename(name)}", "job", source.read(name)) for name in jobs]
+    known = {posixpath.basename(name).removesuffix(".yaml") for name in jobs}
+    for job, documents in sorted(_expected(source).items()):
+        if job in known:
+            done = sorted(name for name, told in documents.items() if told.get("state") == "done")
+            there = [name for name in done if f"{_DOCUMENTS}/{job}/{name}" in source.files]
+            for name in there[:_MOST]:
+                path = f"jobs/documents/{job}/{_plain(posixpath.basename(name))}"
+                contents.append(Content(path, "document", source.read(f"{_DOCUMENTS}/{job}/{name}")))
+    return contents
+
+
+def _expected(source: Source) -> dict[str, dict[str, Any]]:
+    if _EXPECTED not in source.files:
+        return {}
+    found: dict[str, dict[str, Any]] = json.loads(source.read(_EXPECTED))
+    return found
+
+
+def _plain(name: str) -> str:
+    """A name of the characters that a bundle allows."""
+    bare = unicodedata.normalize("NFKD", name.translate(_LETTERS))
+    ascii_ = "".join(sign for sign in bare if not unicodedata.combining(sign))
+    return re.sub(r"-+(?=\.)", "", re.sub(r"-*[^A-Za-z0-9._-]+-*", "-", ascii_)).strip("-.")

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from jobs.bundle.manifest import PRODUCT
+from jobs.config.load import shown
 from jobs.errors import ConfigError, Problem
-from jobs.load import shown
 
 PROJECT: Final = "pyproject.toml"
 LOCK: Final = "requirements.lock"
