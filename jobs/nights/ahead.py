@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 import pipeline
 from jobs.config.cron import find_zone, next_start, parse_cron
 from jobs.config.job import JobConfig
+from jobs.config.load import LoadedJob
 from jobs.config.when import ScheduleConfig
 
 _MOMENT = timedelta(seconds=1)
