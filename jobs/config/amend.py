@@ -191,12 +191,8 @@ def _merged(before: object, values: Values) -> dict[str, object]:
 
 def _flow(value: "str | Values") -> str:
     if isinstance(value, str):
-        return _quoted(value)
+        return json.dumps(value, ensure_ascii=False)
     return "{" + ", ".join(f"{key}: {_flow(each)}" for key, each in value.items() if each is not None) + "}"
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _at(place: Place) -> tuple[int, int]:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from jobs.config.job import JobConfig, load
+from jobs.config import load
+from jobs.config.job import JobConfig
 from jobs.config.load import load_job, load_site, shown
 from jobs.config.source import parse_source
 from jobs.errors import ConfigError, Problem
