@@ -198,7 +198,8 @@ def _operators_ending(error: BaseException, workspace: Path | None, processing: 
         return Ending(ExitCode.WORKSPACE_HELD, str(error))
     if isinstance(error, audit.AuditError):
         more = "\n    Nothing more was processed." if processing else ""
-        return _keys_ending(error, more) or _logs_ending(error, workspace, more)
+        told = f"Audit log: {error}{_room(error.__cause__, workspace)}{more}"
+        return _keys_ending(error, more) or Ending(ExitCode.AUDIT_FAILED, told)
     return None
 
 
@@ -213,10 +214,6 @@ def _keys_ending(error: audit.AuditError, more: str) -> Ending | None:
     else:
         return None
     return Ending(ExitCode.BAD_CONFIG, told + more + (f"\n    remedy:   {remedy}" if remedy else ""))
-
-
-def _logs_ending(error: audit.AuditError, workspace: Path | None, more: str) -> Ending:
-    return Ending(ExitCode.AUDIT_FAILED, f"Audit log: {error}{_room(error.__cause__, workspace)}{more}")
 
 
 def _attempted(error: NetworkAttemptError, workspace: Path | None) -> Ending:

@@ -12,10 +12,11 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import audit
 from audit import standalone
@@ -24,7 +25,6 @@ from jobs.bundle.reader import (
     CHUNK,
     MANIFEST,
     MOST_MANIFEST,
-    Bundle,
     BundleFile,
     open_regular,
     parse_manifest,
@@ -104,7 +104,10 @@ def publish(
     programs = {name: program(name).encode() for name in PROGRAMS}
     signature = key.sign(manifest)
     size = archive_size(manifest, signature)
-    _check_room(folder, size + sum(map(len, programs.values())))
+    needed = size + sum(map(len, programs.values()))
+    if (free := shutil.disk_usage(folder).free) < needed:
+        what = f"{shown(folder)} has {free / MIB:,.1f} MiB free, the bundle takes {needed / MIB:,.1f} MiB"
+        raise ConfigError(Problem("--out", what, None, "make room on that disk, or name a folder on another one"))
     digests = {folder / name: _put(folder / name, data) for name, data in programs.items()}
     partial = folder / f".{archive.name}.{os.getpid()}.part"
     try:
@@ -112,27 +115,14 @@ def publish(
             digest = write_archive(stream, manifest, signature, read, progress)
             stream.flush()
             os.fsync(stream.fileno())
-        _check_whole(partial, archive, manifest, key)
+        read_bundle(partial, key.public, manifest.expires or _ANY_DAY)  # as the other machine will
         partial.replace(archive)
+    except standalone.WrongError as error:  # a file was changed while it was read, or has a name that none can have
+        raise ConfigError(Problem(shown(archive), f"cannot be made: {error}")) from None
     finally:
         partial.unlink(missing_ok=True)
     audit.sync_folder(folder)
     return Published(archive, digest, size, manifest, digests, key.public)
-
-
-def _check_whole(partial: Path, archive: Path, manifest: Manifest, key: Key) -> None:
-    """ConfigError unless what was written is what the other machine will take: a file was changed while it was read,
-    or has a name that a bundle cannot have."""
-    try:
-        read_bundle(partial, key.public, manifest.expires or _ANY_DAY)
-    except standalone.WrongError as error:
-        raise ConfigError(Problem(shown(archive), f"cannot be made: {error}")) from None
-
-
-def _check_room(folder: Path, needed: int) -> None:
-    if (free := shutil.disk_usage(folder).free) < needed:
-        what = f"{shown(folder)} has {free / MIB:,.1f} MiB free, the bundle takes {needed / MIB:,.1f} MiB"
-        raise ConfigError(Problem("--out", what, None, "make room on that disk, or name a folder on another one"))
 
 
 def _put(path: Path, data: bytes) -> str:
@@ -252,8 +242,11 @@ class Difference:
 def difference(old: Path, new: Path, out: Path, key: Key, today: str, progress: Progress) -> Difference:
     """Write the update from `old` to `new`. Files are the same if they have the same sha256, wherever they lie. The old
     bundle need not be trusted: whoever installs the update has its files, and checks each. ConfigError."""
-    base, before = _read_manifest(old)
-    after = _read_whole(new, key, today)
+    with _refusals(old), open_regular(old) as file:
+        data = read_member(file, MANIFEST, MOST_MANIFEST)
+        base, before = sha256(data).hexdigest(), parse_manifest(data)
+    with _refusals(new):
+        after = read_bundle(new, key.public, today)  # signed by the same key: nobody's files are signed unknown
     if base == after.digest:
         raise ConfigError(Problem(shown(new), "is the same bundle, so there is nothing to update"))
     if after.told["kind"] != "full":
@@ -286,24 +279,12 @@ def _read(archive: Path, file: BundleFile) -> Iterator[bytes]:
             yield block
 
 
-def _read_manifest(path: Path) -> tuple[str, dict[str, Any]]:
-    """The sha256 of the old bundle's manifest, and the manifest."""
+@contextmanager
+def _refusals(path: Path) -> Iterator[None]:
+    """A bundle that cannot be read or trusted is a mistake of the command."""
     try:
-        with open_regular(path) as file:
-            data = read_member(file, MANIFEST, MOST_MANIFEST)
-        return sha256(data).hexdigest(), parse_manifest(data)
+        yield
     except (standalone.WrongError, OSError) as error:
-        raise _refused(path, error) from None
-
-
-def _read_whole(path: Path, key: Key, today: str) -> Bundle:
-    """The new bundle, which the same key signed: nobody's files are signed without being known."""
-    try:
-        return read_bundle(path, key.public, today)
-    except (standalone.WrongError, OSError) as error:
-        raise _refused(path, error) from None
-
-
-def _refused(path: Path, error: Exception) -> ConfigError:
-    why = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
-    return ConfigError(Problem(shown(path), why, "a bundle that `cloister bundle create` made, signed by --key"))
+        why = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
+        expected = "a bundle that `cloister bundle create` made, signed by --key"
+        raise ConfigError(Problem(shown(path), why, expected)) from None

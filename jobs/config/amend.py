@@ -1,4 +1,7 @@
-"""A rotation of the log's key that was cut off is ended, or undone, by the next command (rotation.py has the steps)."""
+"""A few values of a YAML file replaced, everything else kept to the byte: comments, order, quotes, line ends.
+
+So site.yaml names another key; and a rotation of the key that was cut off is ended, or undone (rotation.py).
+"""
 
 import json
 import re
@@ -108,26 +111,16 @@ def _edits(source: Source, lines: list[str], section: Steps, values: Values) -> 
         if value is None:
             yield from [_removed(source, lines, path)] if there else []
         elif not there:
-            yield _added(source, lines, path, value)
+            row, column = _at(source.values[section])
+            new, braces = f"{key}: {_flow(value)}", lines[row][column:].startswith("{")
+            yield row, column + braces, row, column + braces, f"{new}, " if braces else f"{new}\n{' ' * column}"
         elif isinstance(value, Mapping) and not isinstance(source.at(path), str):
             yield from _edits(source, lines, path, value)
         else:
-            yield _replaced(source, lines, path, value)
-
-
-def _replaced(source: Source, lines: list[str], path: Steps, value: "str | Values") -> Edit:
-    row, column = _at(source.values[path])
-    quoted = _QUOTED.match(lines[row][column:])
-    length = len(quoted[0]) if quoted else len(str(source.at(path)))
-    return row, column, row, column + length, _flow(value)
-
-
-def _added(source: Source, lines: list[str], path: Steps, value: "str | Values") -> Edit:
-    row, column = _at(source.values[path[:-1]])
-    new = f"{path[-1]}: {_flow(value)}"
-    if lines[row][column:].startswith("{"):
-        return row, column + 1, row, column + 1, f"{new}, "
-    return row, column, row, column, f"{new}\n{' ' * column}"
+            row, column = _at(source.values[path])
+            quoted = _QUOTED.match(lines[row][column:])
+            length = len(quoted[0]) if quoted else len(str(source.at(path)))
+            yield row, column, row, column + length, _flow(value)
 
 
 def _removed(source: Source, lines: list[str], path: Steps) -> Edit:

@@ -101,13 +101,9 @@ def _parse_part(part: str, field: tuple[str, int, int, dict[str, int]]) -> range
     start, end = (low, high) if span == "*" else (_number(first, field), _number(last if dash else first, field))
     if end < start:
         raise ValueError(f"{part!r} in the {name} runs backwards")
-    return range(start, end + 1, _step(step, name) if slash else 1)
-
-
-def _step(text: str, name: str) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < int(text) < 100):
-        raise ValueError(f"the step /{text} in the {name} is not a number from 1 to 99")
-    return int(text)
+    if slash and not (step.isascii() and step.isdigit() and 0 < int(step) < 100):
+        raise ValueError(f"the step /{step} in the {name} is not a number from 1 to 99")
+    return range(start, end + 1, int(step) if slash else 1)
 
 
 def _number(text: str, field: tuple[str, int, int, dict[str, int]]) -> int:

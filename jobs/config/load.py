@@ -33,23 +33,16 @@ class LoadedJob:
 
 def load_job(path: Path) -> LoadedJob:
     """The job in the file `path`. ConfigError with all problems of the file."""
-    source = read_source(path, shown(path))
-    return LoadedJob(path, _checked(job_config(), source), source)
+    return _loaded(path, read_source(path, shown(path)))
 
 
 def parse_job(data: bytes, path: Path) -> LoadedJob:
     """The job in the bytes of a file `path`. ConfigError."""
-    source = parse_source(data, shown(path))
+    return _loaded(path, parse_source(data, shown(path)))
+
+
+def _loaded(path: Path, source: Source) -> LoadedJob:
     return LoadedJob(path, _checked(job_config(), source), source)
-
-
-def _has_keys(root: Path) -> bool:
-    """Whether there are keys of encrypted documents; not for those who may not read private/, and so no such document
-    either."""
-    try:
-        return pipeline.store_of(root).is_dir()
-    except PermissionError:
-        return False
 
 
 def load_site(path: Path) -> SiteConfig:
@@ -64,7 +57,11 @@ def load_site(path: Path) -> SiteConfig:
     if signed != site.log.origin:
         found = f"'origin' in log is {site.log.origin!r}, but 'public_key' is one of the log {signed!r}"
         raise ConfigError(source.problem(("log", "origin"), found, f"{signed!r}, or the public key of the other log"))
-    if site.encryption is None and _has_keys(path.parent):
+    try:
+        has_keys = pipeline.store_of(path.parent).is_dir()
+    except PermissionError:  # who may not read private/ reads no encrypted document either
+        has_keys = False
+    if site.encryption is None and has_keys:
         found = "no key 'encryption', but private/ has keys of encrypted documents"
         remedy = "to end encryption write encryption: {key_file: FILE, new_files: clear}, which keeps them readable"
         raise ConfigError(Problem(shown(path), found, "encryption, with the key that they have", remedy))
@@ -80,12 +77,9 @@ def shown(path: Path) -> str:
 def did_you_mean(word: str, known: list[str]) -> str | None:
     """A remedy for a misspelt word, or for one that other programs use for a word that is known here."""
     meant = _MEANT.get(word.lower().replace("-", "_"))
-    close = [meant] if meant in known else [*_close(word, known), *_close(word.lower(), known)]
+    near = [each for said in (word, word.lower()) for each in difflib.get_close_matches(said, known, n=1)]
+    close = [meant] if meant in known else near
     return f"did you mean {close[0]!r}?" if close else None
-
-
-def _close(word: str, known: list[str]) -> list[str]:
-    return difflib.get_close_matches(word, known, n=1, cutoff=0.6)
 
 
 _MEANT = {
@@ -127,7 +121,9 @@ def _checked(model: type[T], source: Source) -> T:
 def _problem(model: type[Section], source: Source, error: dict[str, Any]) -> Problem:
     """One of pydantic's errors in our words."""
     location: Steps = error["loc"]
-    path = _without_tag(location)
+    # pydantic names the chosen member of the union `task` after it, and the form of a value that may have several
+    named = location[:1] + location[2:] if location[:1] == ("task",) else location
+    path = tuple(step for step in named if not is_form(step))
     context = error.get("ctx", {})
     match error["type"]:
         case "extra_forbidden":
@@ -147,7 +143,9 @@ def _problem(model: type[Section], source: Source, error: dict[str, Any]) -> Pro
         case "value_error":
             refusal: RefusedValueError = context["error"]
             return source.problem((*path, *refusal.at), refusal.found, refusal.expected, refusal.remedy)
-    return source.problem(path, f"{_name(path)} is {describe(error['input'])}", *_wanted(model, location, error))
+    last = f"item {path[-1] + 1}" if isinstance(path[-1], int) else repr(path[-1])
+    found = f"{last}{_inside(path)} is {describe(error['input'])}"
+    return source.problem(path, found, *_wanted(model, location, error))
 
 
 def _belongs(model: type[Section], key: str, said: dict[str, Any]) -> str | None:
@@ -173,13 +171,6 @@ def _places(model: type[Section], key: str, task: Any) -> str | None:
 def _is_echo(error: dict[str, Any]) -> bool:
     """Whether a list is only called too short because items of it are wrong, which is told of themselves."""
     return bool(error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"])
-
-
-def _without_tag(location: Steps) -> Steps:
-    """Where the value stands in the file: pydantic names the chosen member of the union `task` after it, and the form
-    of a value that may have several."""
-    named = location[:1] + location[2:] if location[:1] == ("task",) else location
-    return tuple(step for step in named if not is_form(step))
 
 
 def _wanted(model: type[Section], location: Steps, error: dict[str, Any]) -> tuple[str, str | None]:
@@ -211,7 +202,8 @@ def _wanted(model: type[Section], location: Steps, error: dict[str, Any]) -> tup
             choices = [choice.strip("'") for choice in str(context["expected"]).replace(" or ", ", ").split(", ")]
             return _one_of(choices), did_you_mean(str(value), choices)
         case "string_pattern_mismatch":
-            return _description(model, location), None
+            section = section_at(model, location[:-1])
+            return (section and section.model_fields[str(location[-1])].description) or "", None
     return str(error["msg"]).removeprefix("Input should be "), None
 
 
@@ -221,19 +213,8 @@ _YAML_1_1 = {
 }
 
 
-def _description(model: type[Section], location: Steps) -> str:
-    section = section_at(model, location[:-1])
-    field = section.model_fields[str(location[-1])] if section else None
-    return (field.description or "") if field else ""
-
-
 def _is_number(value: Any) -> bool:
     return isinstance(value, str) and value.replace(".", "", 1).isdigit()
-
-
-def _name(path: Steps) -> str:
-    last = f"item {path[-1] + 1}" if isinstance(path[-1], int) else repr(path[-1])
-    return f"{last}{_inside(path)}"
 
 
 def _inside(path: Steps) -> str:

@@ -1,7 +1,5 @@
 """A job and its workspace become a RunPlan: from here on there is no YAML, no default and no environment."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -11,9 +9,8 @@ from typing import Any
 
 import pipeline
 from jobs.config.cluster import cluster_of
-from jobs.config.job import NO_OCR, JobConfig, RetentionConfig
+from jobs.config.job import NO_OCR, JobConfig
 from jobs.config.load import LoadedJob, shown
-from jobs.config.site import LimitsConfig
 from jobs.config.workspace import ASK, FOLDERS, Workspace, load_job_of, mount_point, mount_problem
 from jobs.errors import NO_ROOM, ConfigError, Problem, Steps, remedy_of
 from jobs.silence.seal import silence
@@ -32,7 +29,15 @@ def make_site(workspace: Workspace) -> pipeline.Site:
         key_file=workspace.root / log.key,
         public_key=log.public_key,
         passphrase_file=workspace.passphrase_file,
-        limits=_limits(limits),
+        limits=pipeline.Limits(
+            seconds=limits.parse_seconds,
+            memory_bytes=limits.parse_memory_mib * _MIB,
+            output_characters=limits.text_characters,
+            unpacked_depth=limits.unpacked_depth,
+            unpacked_documents=limits.unpacked_documents,
+            unpacked_bytes=limits.unpacked_mib * _MIB,
+            unpacked_ratio=limits.unpacked_ratio,
+        ),
         max_document_bytes=limits.document_mib * _MIB,
         bounds=pipeline.Bounds(limits.document_tokens, limits.document_seconds),
         isolation=limits.isolation,
@@ -41,29 +46,12 @@ def make_site(workspace: Workspace) -> pipeline.Site:
     )
 
 
-def _site(workspace: Workspace, config: JobConfig) -> pipeline.Site:
-    """The site, with room for the requests of a batch file as OpenAI's service takes it."""
-    site = make_site(workspace)
-    if config.task.type != "batch":
-        return site
-    return replace(site, limits=replace(site.limits, unpacked_documents=max(_REQUESTS, site.limits.unpacked_documents)))
-
-
-def _limits(limits: LimitsConfig) -> pipeline.Limits:
-    return pipeline.Limits(
-        seconds=limits.parse_seconds,
-        memory_bytes=limits.parse_memory_mib * _MIB,
-        output_characters=limits.text_characters,
-        unpacked_depth=limits.unpacked_depth,
-        unpacked_documents=limits.unpacked_documents,
-        unpacked_bytes=limits.unpacked_mib * _MIB,
-        unpacked_ratio=limits.unpacked_ratio,
-    )
-
-
 def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
     """The run of `job`. ConfigError with all problems that the file alone does not show."""
-    _make_inbox(workspace, job)
+    folder, inbox = input_folder(workspace, job), workspace.root / "inbox"
+    # a folder elsewhere may be on a disk that is not mounted, and one made in its place would hide that
+    if not folder.exists() and Path(os.path.normpath(folder)).is_relative_to(inbox):
+        folder.mkdir(parents=True, exist_ok=True)
     problems = [*_folder_problems(workspace, job), *_encryption_problems(workspace, job)]
     task = _task(job, problems)
     if problems or task is None:
@@ -95,9 +83,14 @@ def digest_today(workspace: Workspace, job: LoadedJob) -> str:
 
 
 def _plan(workspace: Workspace, job: LoadedJob, task: pipeline.Task) -> pipeline.RunPlan:
-    config = job.config
+    config, site = job.config, make_site(workspace)
+    if config.task.type == "batch":  # with room for the requests of a batch file as OpenAI's service takes it
+        most = max(_REQUESTS, site.limits.unpacked_documents)
+        site = replace(site, limits=replace(site.limits, unpacked_documents=most))
+    head, quality, kept = config.model.head, config.quality, config.retention
+    head_path = head_file(workspace, job)
     return pipeline.RunPlan(
-        site=_site(workspace, config),
+        site=site,
         job=job.name,
         job_file_sha256=job.source.sha256,
         input=_input(workspace, job),
@@ -106,30 +99,22 @@ def _plan(workspace: Workspace, job: LoadedJob, task: pipeline.Task) -> pipeline
             model_file(workspace, job),
             config.model.sha256,
             config.model.precision == "file",
-            _head(workspace, job),
+            pipeline.HeadRef(head.name, head_path, head.sha256) if head and head_path else None,
         ),
         task=task,
         writing=_writing(config),
         formats=config.output.formats,
         part_documents=config.output.part_documents,
         part_seconds=config.output.part_minutes * 60,
-        retention=_retention(config.retention),
-        quality=_quality(workspace, config),
+        retention=pipeline.Retention(kept.archive_days, kept.rows_days) if kept else pipeline.Retention(),
+        quality=pipeline.Quality(workspace.root / quality.eval, quality.floor.said(), quality.require)
+        if quality
+        else None,
         versions=config.versions,
         private=config.private,
         silence=silence(),
         cluster=cluster_of(workspace.root, workspace.site.cluster, None),
     )
-
-
-def _head(workspace: Workspace, job: LoadedJob) -> pipeline.HeadRef | None:
-    said, path = job.config.model.head, head_file(workspace, job)
-    return pipeline.HeadRef(said.name, path, said.sha256) if said and path else None
-
-
-def _quality(workspace: Workspace, config: JobConfig) -> pipeline.Quality | None:
-    said = config.quality
-    return pipeline.Quality(workspace.root / said.eval, said.floor.said(), said.require) if said else None
 
 
 def _writing(config: JobConfig) -> pipeline.Writing | None:
@@ -138,10 +123,6 @@ def _writing(config: JobConfig) -> pipeline.Writing | None:
     keys = {"context": model.context, "max_tokens": task.max_tokens, "kv": model.kv, "cache_mib": model.cache_mib}
     said: dict[str, Any] = {key: value for key, value in keys.items() if value is not None}
     return pipeline.Writing(**said) if said else None
-
-
-def _retention(said: RetentionConfig | None) -> pipeline.Retention:
-    return pipeline.Retention(said.archive_days, said.rows_days) if said else pipeline.Retention()
 
 
 def _input(workspace: Workspace, job: LoadedJob) -> pipeline.Input:
@@ -161,14 +142,6 @@ def _input(workspace: Workspace, job: LoadedJob) -> pipeline.Input:
 def input_folder(workspace: Workspace, job: LoadedJob) -> Path:
     """Where the job's documents come from."""
     return workspace.root / (job.config.input.folder or f"inbox/{job.name}")
-
-
-def _make_inbox(workspace: Workspace, job: LoadedJob) -> None:
-    """Make the job's input folder if it is missing and would lie in inbox/: a folder elsewhere may be on a disk that
-    is not mounted, and one made in its place would hide that."""
-    folder, inbox = input_folder(workspace, job), workspace.root / "inbox"
-    if not folder.exists() and Path(os.path.normpath(folder)).is_relative_to(inbox):
-        folder.mkdir(parents=True, exist_ok=True)
 
 
 def model_file(workspace: Workspace, job: LoadedJob) -> Path:

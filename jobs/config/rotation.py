@@ -44,15 +44,24 @@ def rotate_key(workspace: Workspace, file: Path | None, passphrase: Path | None)
     ConfigError, ServiceHeldError, audit.AuditError."""
     root, site, log = workspace.root, make_site(workspace), workspace.site.log
     with service_lock(workspace.log), pipeline.open_journal(site) as journal:
-        file = (file or _free_name(site.key_file)).absolute()
+        free = (name for n in range(2, 1 << 31) if not (name := site.key_file.with_name(f"log-{n}.key")).exists())
+        file = (file or next(free)).absolute()
         made = not file.exists()
         with _refusals():
-            secret = _passphrase_of(workspace, file, passphrase)
+            protected = (made and passphrase is not None) or audit.is_protected(root / log.key if made else file)
+            if not protected and passphrase is not None:
+                remedy = "leave out --passphrase-file"
+                raise ConfigError(Problem(shown(file), "a key without a passphrase", None, remedy))
+            secret = (passphrase or workspace.passphrase_file) if protected else None
             public = audit.generate_key(file, log.origin, secret) if made else audit.public_key_of(file)
             if (origin := audit.parse_public_key(public).origin) != log.origin:
                 raise audit.KeyRefused(f"the new key is of {origin!r}, this log is {log.origin!r}")
+        values = {"key": _stored(root, file), "public_key": public}
+        if passphrase is not None:
+            values["passphrase_file"] = _stored(root, passphrase.absolute())
         try:
-            _prepare(root, file, public, passphrase)
+            audit.write_file_atomically(root / NEXT, amend((root / SITE).read_bytes(), SITE, "log", values))
+            load_site(root / NEXT)
             with _refusals():
                 n = journal.rotate(file, public, secret)
         except ConfigError:  # nothing was committed
@@ -71,28 +80,6 @@ def _refusals() -> Iterator[None]:
         yield
     except audit.KeyRefused as error:
         raise ConfigError(Problem("key rotate", str(error))) from error
-
-
-def _free_name(key: Path) -> Path:
-    return next(name for n in range(2, 1 << 31) if not (name := key.with_name(f"log-{n}.key")).exists())
-
-
-def _passphrase_of(workspace: Workspace, file: Path, passphrase: Path | None) -> Path | None:
-    """The file of the new key's passphrase; None if it has none."""
-    if not file.exists():
-        protected = passphrase is not None or audit.is_protected(workspace.root / workspace.site.log.key)
-    elif not (protected := audit.is_protected(file)) and passphrase is not None:
-        raise ConfigError(Problem(shown(file), "a key without a passphrase", None, "leave out --passphrase-file"))
-    return (passphrase or workspace.passphrase_file) if protected else None
-
-
-def _prepare(root: Path, file: Path, public_key: str, passphrase: Path | None) -> None:
-    """Write site.yaml.next, which is step 2 of a rotation."""
-    values = {"key": _stored(root, file), "public_key": public_key}
-    if passphrase is not None:
-        values["passphrase_file"] = _stored(root, passphrase.absolute())
-    audit.write_file_atomically(root / NEXT, amend((root / SITE).read_bytes(), SITE, "log", values))
-    load_site(root / NEXT)
 
 
 def _stored(root: Path, file: Path) -> str:

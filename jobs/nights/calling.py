@@ -3,15 +3,13 @@
 A command that fails, hangs or floods is a recorded warning: whatever it does, the night goes on.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import audit
 import pipeline
@@ -20,7 +18,7 @@ from jobs.config.plan import make_plan, make_site
 from jobs.config.when import NotifyConfig
 from jobs.config.workspace import Workspace, load_job_of
 from jobs.errors import ConfigError
-from jobs.nights.command import Called, call
+from jobs.nights.command import call
 from jobs.visible import one_line
 
 SUCCESS, FAILURE, REFUSED, NOTHING, UNLIKE = "success", "failure", "refused", "nothing_arrived", "unlike"
@@ -31,10 +29,6 @@ _AGAIN: Final = timedelta(hours=20)  # until it is told again that the log was n
 _LOOK: Final = timedelta(hours=1)  # between two looks whether it was
 
 Warn = Callable[[str], None]
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True)
@@ -60,25 +54,19 @@ def happenings(config: JobConfig, report: pipeline.RunReport) -> Iterator[Happen
     counts, run = dict(report.counts), report.run
     arrived = report.seen - report.counts["ignored"]
     answered = arrived - report.counts["pending"]
-    sentence = report.verdict or _in_words(report, answered)
-    if report.counts["failed"]:
-        yield Happening(FAILURE, sentence, report.job, run, counts)
-    elif answered and not report.ended_early:
-        yield Happening(SUCCESS, sentence, report.job, run, counts)
+    failed, happened = report.counts["failed"], list[tuple[str, str]]()
+    ended = f"{answered - failed:,} of {answered:,} documents were answered; {failed:,} failed."
+    if failed or (answered and not report.ended_early):
+        happened.append((FAILURE if failed else SUCCESS, report.verdict or ended))
     elif config.schedule and not (arrived or report.retried or report.rerun or report.ended_early):
-        yield Happening(NOTHING, "Nothing arrived though it should have: the run found no document.", report.job, run,
-                        counts)  # fmt: skip
+        happened.append((NOTHING, "Nothing arrived though it should have: the run found no document."))
     if report.window_closed:
         left = report.counts["pending"]
         told = f"The window closed before all documents were done; {left:,} wait for the next run."
-        yield Happening(WINDOW_CLOSED, told, report.job, run, counts)
+        happened.append((WINDOW_CLOSED, told))
     if report.unlike:
-        yield Happening(UNLIKE, " ".join(report.unlike), report.job, run, counts)
-
-
-def _in_words(report: pipeline.RunReport, answered: int) -> str:
-    failed = report.counts["failed"]
-    return f"{answered - failed:,} of {answered:,} documents were answered; {failed:,} failed."
+        happened.append((UNLIKE, " ".join(report.unlike)))
+    yield from (Happening(cause, sentence, report.job, run, counts) for cause, sentence in happened)
 
 
 def refusal(name: str | None, error: Exception) -> Happening:
@@ -104,7 +92,7 @@ class Calling:
     workspace: Workspace
     warn: Warn
     stop: Callable[[], bool] = lambda: False
-    now: Callable[[], datetime] = _utc_now
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def __post_init__(self) -> None:
         self._site = make_site(self.workspace)
@@ -137,17 +125,14 @@ class Calling:
         if days is None or notify is None or (self._looked is not None and now - self._looked < _LOOK):
             return
         self._looked = now
-        checked = self._checked()
-        sentence = checked.overdue(days, now) if checked else None
-        if sentence and not (checked and checked.told and now - datetime.fromisoformat(checked.told) < _AGAIN):
-            self._tell(Happening(pipeline.NOT_VERIFIED, sentence), None)
-
-    def _checked(self) -> pipeline.LastVerified | None:
         try:
             self._standing.look()
+            checked = self._standing.checked
         except audit.AuditError:  # a run tells what is wrong with a log
-            return None
-        return self._standing.checked
+            return
+        sentence = checked.overdue(days, now)
+        if sentence and not (checked.told and now - datetime.fromisoformat(checked.told) < _AGAIN):
+            self._tell(Happening(pipeline.NOT_VERIFIED, sentence), None)
 
     def _tell(self, happening: Happening, config: JobConfig | None) -> None:
         """Call the commands of the site and of the job that ask for it, in this order."""
@@ -156,30 +141,7 @@ class Calling:
                 self._call(notify, happening)
 
     def _call(self, notify: NotifyConfig, happening: Happening) -> None:
-        told = f"{json.dumps(self._message(happening))}\n".encode()
-        called = call(notify.command, told, notify.seconds, self.workspace.root, self.stop)
-        command = shlex.join(notify.command)[:_MOST_COMMAND]
-        if called.problem:
-            said = f"; it said: {one_line(called.said)}" if called.said.strip() else ""
-            self.warn(f"notify, {happening.cause}: {one_line(command)}: {called.problem}{said}")
-        self._record(happening, command, called)
-
-    def _record(self, happening: Happening, command: str, called: Called) -> None:
-        recorded = pipeline.record(
-            self._site,
-            pipeline.Notified(
-                cause=happening.cause,
-                of_job=happening.job,
-                command=command,
-                code=called.code,
-                problem=called.problem,
-            ),
-        )
-        if recorded.why is not None:
-            self.warn(f"notify, {happening.cause}: not recorded: {one_line(recorded.why)}")
-
-    def _message(self, happening: Happening) -> dict[str, Any]:
-        return {
+        message = {
             "cause": happening.cause,
             "job": happening.job,
             "run": happening.run,
@@ -188,6 +150,18 @@ class Calling:
             "workspace": str(self.workspace.root),
             "time": self.now().isoformat(timespec="seconds"),
         }
+        told = f"{json.dumps(message)}\n".encode()
+        called = call(notify.command, told, notify.seconds, self.workspace.root, self.stop)
+        command = shlex.join(notify.command)[:_MOST_COMMAND]
+        if called.problem:
+            said = f"; it said: {one_line(called.said)}" if called.said.strip() else ""
+            self.warn(f"notify, {happening.cause}: {one_line(command)}: {called.problem}{said}")
+        notified = pipeline.Notified(
+            cause=happening.cause, of_job=happening.job, command=command, code=called.code, problem=called.problem
+        )
+        recorded = pipeline.record(self._site, notified)
+        if recorded.why is not None:
+            self.warn(f"notify, {happening.cause}: not recorded: {one_line(recorded.why)}")
 
     def _write_metrics(self) -> None:
         """Write the file of site.yaml, if it names one."""

@@ -1,7 +1,5 @@
 """The processes that `cluster up` starts on this machine, and how they are found again."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json
@@ -108,7 +106,9 @@ def end(local: Local) -> int:
         _signal(process, signal.SIGTERM)
     until = time.monotonic() + _ENDS_SECONDS
     while local.alive() and time.monotonic() < until:
-        _reap()
+        with contextlib.suppress(ChildProcessError):  # take note of those that ended, where `up` was this process, too
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
         time.sleep(0.05)
     for process in local.alive():
         _signal(process, signal.SIGKILL)
@@ -118,13 +118,6 @@ def end(local: Local) -> int:
 def _signal(process: Process, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(process.pid, number)
-
-
-def _reap() -> None:
-    """Take note of children of this process that ended: where `up` and `down` are one process."""
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
 
 
 def began(pid: int) -> int | None:

@@ -1,7 +1,5 @@
 """The other side of runs that were asked for: `cloister run` leaves a request, and follows it until it has ended."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os
@@ -43,7 +41,8 @@ class Follower:
     def __post_init__(self) -> None:
         self._site = make_site(self.workspace)
         self._folder = runs_of(self._site)
-        self._service = service_of(self.workspace) or 0
+        self._process = service_of(self.workspace) or None
+        self._service = "the service" + (f" (process {self._process})" if self._process else "")
         self._idle: float | None = None  # since when the service could have taken the request up
         self._waits_for = ""
         self._inside: dict[str, str | int | None] | None = None
@@ -58,11 +57,13 @@ class Follower:
                 return Ending(ExitCode.INTERRUPTED, f"{self.job}: nothing was asked of the service yet.")
         owner = self._folder.path.stat().st_uid
         if os.geteuid() not in (owner, 0):
-            return self._other_user(owner)
+            name = _name(owner)
+            told = f"{self._service} takes requests of {name} alone, as whom it runs."
+            return self._held(told, f"sudo -u {name} cloister run {self.job}")
         handed = new_request(self._site, self.job)
         with self._followed(handed):
             leave_request(self._site, handed)
-            self.watcher.note("handed over to the service", process=self._service or None)
+            self.watcher.note("handed over to the service", process=self._process)
             return self._follow(handed)
 
     @contextlib.contextmanager
@@ -80,46 +81,35 @@ class Follower:
             os.close(handle)
 
     def _follow(self, handed: Handed) -> pipeline.RunReport | Ending:
+        left = self._folder.path / f"{handed.id}{LEFT}"  # until the service takes the request up
         while True:
             service = service_of(self.workspace)  # before its answer is read: it may give one and end
             try:
                 answer = read_answer(self._site, handed.id)
             except ValueError as error:
-                return self._not_understood(error)
+                told = f"what {self._service} said of the run cannot be read: {error}."
+                return self._held(told, "cloister status shows what became of it")
             if answer and (ended := answer.report or answer.ending):
                 return ended
             if service is None:
-                return self._service_ended()
-            if self._is_overdue(handed, service) and self._take_back(handed):
-                return self._not_taken()
+                remedy = "start cloister serve again: the request is kept, and it takes it up"
+                return self._held(f"{self._service} ended before the run that it was asked for.", remedy)
+            if not left.exists() or holder(self._site.audit / "lock") == service:  # in a run it takes nothing up
+                self._idle = None
+            elif self._is_out_of_patience():
+                with contextlib.suppress(FileNotFoundError):  # the service was quicker
+                    left.unlink()
+                    return self._not_taken()
             self._tell(service, answer)
             if self.stop.wait(_LOOK_SECONDS):
-                return self._stopped(handed)
-
-    def _is_overdue(self, handed: Handed, service: int) -> bool:
-        """Whether the service could have taken the request up for a long time, and has not. In a run it takes nothing
-        up."""
-        if not self._is_left(handed) or holder(self._site.audit / "lock") == service:
-            self._idle = None
-            return False
-        return self._is_out_of_patience()
-
-    def _is_left(self, handed: Handed) -> bool:
-        """Whether the service has not taken the request up."""
-        return (self._folder.path / f"{handed.id}{LEFT}").exists()
+                goes_on = "has not begun the run yet, and will" if left.exists() else "goes on with the run"
+                told = f"{self.job}: followed no longer; the service {goes_on}. cloister status shows how far it is."
+                return Ending(ExitCode.INTERRUPTED, told)
 
     def _is_out_of_patience(self) -> bool:
         now = self.clock()
         self._idle = now if self._idle is None else self._idle
         return now - self._idle >= self.patience
-
-    def _take_back(self, handed: Handed) -> bool:
-        """Remove the request; False where the service was quicker."""
-        try:
-            (self._folder.path / f"{handed.id}{LEFT}").unlink()
-        except FileNotFoundError:
-            return False
-        return True
 
     def _tell(self, service: int, answer: Answer | None) -> None:
         """Tell how far the run is, or what it waits for."""
@@ -144,35 +134,12 @@ class Follower:
             self._waits_for = waits_for
             self.watcher.note(f"waiting for {waits_for}")
 
-    def _stopped(self, handed: Handed) -> Ending:
-        goes_on = "the service goes on with the run"
-        if self._is_left(handed):
-            goes_on = "the service has not begun the run yet, and will"
-        told = f"{self.job}: followed no longer; {goes_on}. cloister status shows how far it is."
-        return Ending(ExitCode.INTERRUPTED, told)
-
-    def _service_ended(self) -> Ending:
-        told = f"{self.job}: the service{self._process()} ended before the run that it was asked for."
-        remedy = "start cloister serve again: the request is kept, and it takes it up"
-        return Ending(ExitCode.WORKSPACE_HELD, f"{told}\n    remedy:   {remedy}")
-
     def _not_taken(self) -> Ending:
-        told = (
-            f"{self.job}: the service{self._process()} did not take the request up within {self.patience:g} seconds, "
-            "so it was taken back. It is of an earlier version of Cloister, or held up."
-        )
-        return Ending(ExitCode.WORKSPACE_HELD, f"{told}\n    remedy:   start cloister serve anew")
+        told = f"{self._service} did not take the request up within {self.patience:g} seconds, so it was taken back. It"
+        return self._held(f"{told} is of an earlier version of Cloister, or held up.", "start cloister serve anew")
 
-    def _not_understood(self, error: ValueError) -> Ending:
-        told = f"{self.job}: what the service{self._process()} said of the run cannot be read: {error}."
-        return Ending(ExitCode.WORKSPACE_HELD, f"{told}\n    remedy:   cloister status shows what became of it")
-
-    def _other_user(self, owner: int) -> Ending:
-        told = f"{self.job}: the service{self._process()} takes requests of {_name(owner)} alone, as whom it runs."
-        return Ending(ExitCode.WORKSPACE_HELD, f"{told}\n    remedy:   sudo -u {_name(owner)} cloister run {self.job}")
-
-    def _process(self) -> str:
-        return f" (process {self._service})" if self._service else ""
+    def _held(self, told: str, remedy: str) -> Ending:
+        return Ending(ExitCode.WORKSPACE_HELD, f"{self.job}: {told}\n    remedy:   {remedy}")
 
 
 def _name(uid: int) -> str:

@@ -24,7 +24,7 @@ import pipeline
 from jobs.config.cron import find_zone, next_start, parse_cron
 from jobs.config.job import JobConfig
 from jobs.config.when import ScheduleConfig
-from jobs.nights.starts import GRACE, Decided, Start, Starts, rule_of, starts_between
+from jobs.nights.starts import GRACE, Start, Starts, rule_of, starts_between
 from jobs.visible import one_line
 
 AHEAD = timedelta(days=1)
@@ -222,7 +222,10 @@ class Ledger:
     def write(self) -> None:
         """Write what is decided into the log, as soon as nobody else holds it."""
         decided = {name: list(starts.records()) for name, starts in self._jobs.items()}
-        facts = [record for name, known in decided.items() for record in self._in_order(name, known)]
+        facts: list[pipeline.Record] = []
+        for name, known in decided.items():  # each rule before what became of its starts
+            rules = [(era, record) for era, record in self._rules if record.of_job == name]
+            facts += [record for _, record in sorted([*rules, *known], key=lambda each: each[0])]
         if not facts or self._clock() < self._not_before:
             return
         recorded = pipeline.record(self._site, *facts)
@@ -237,12 +240,6 @@ class Ledger:
             self._jobs[name].forget(sum(each.record.count for each in known))
             for each in known:
                 self._tell(each.record)
-
-    def _in_order(self, name: str, decided: list[Decided]) -> Iterator[pipeline.Record]:
-        """The records of a job: each rule before what became of its starts."""
-        rules = [(era, record) for era, record in self._rules if record.of_job == name]
-        known = [(each.era, each.record) for each in decided]
-        yield from (record for _, record in sorted([*rules, *known], key=lambda each: each[0]))
 
     def close(self) -> None:
         """Write what is decided, and keep what is known for the next service."""

@@ -1,7 +1,5 @@
 """The service's side of runs that were asked for: it takes requests up, and says what became of them."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -88,27 +86,24 @@ class Requests:
 
     def _take_up(self, suffix: str) -> None:
         """Take up what lies in the folder: what was left since, or what a service before this one had taken."""
-        for name in runs_of(self.site).names(suffix):
+        folder = runs_of(self.site)
+        for name in folder.names(suffix):
             try:
                 handed = read_request(self.site, name)
             except FileNotFoundError:  # it was taken back
                 continue
-            except (OSError, ValueError) as error:
-                self._set_aside(name, error)
+            except (OSError, ValueError) as error:  # no request: kept under another name, and told once
+                reason = str(error.strerror if isinstance(error, OSError) else error)
+                self.log.warning("request for a run refused", file=one_line(name), reason=one_line(reason))
+                with self._telling():
+                    folder.rename(name, folder.free_name(f"{Path(name).stem[:64]}.refused"))
                 continue
             with self._telling(), contextlib.suppress(FileNotFoundError):
-                runs_of(self.site).rename(name, f"{handed.id}{TAKEN}")
+                folder.rename(name, f"{handed.id}{TAKEN}")
                 self._open[handed.id] = handed
                 self.log.info("run asked for", job=handed.job, user=handed.request.user)
                 if report := run_of(self.site, handed):
                     self._end(handed, Answer(report=report))
-
-    def _set_aside(self, name: str, error: Exception) -> None:
-        """Keep what is no request under another name, and say so once."""
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        self.log.warning("request for a run refused", file=one_line(name), reason=one_line(str(reason)))
-        with self._telling():
-            runs_of(self.site).rename(name, runs_of(self.site).free_name(f"{Path(name).stem[:64]}.refused"))
 
     def _is_read(self, handed: Handed, jobs: Mapping[str, LoadedJob], unfit: Mapping[str, ConfigError]) -> bool:
         """Whether the service has read the job's file as it is now; it looks at each file twice before it does."""

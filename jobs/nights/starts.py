@@ -5,12 +5,11 @@ says with one moment up to when all of them are decided: what a service that was
 decides. Pure: knows no clock, no log and no scheduler. DECISIONS.md has the rules.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
+from itertools import groupby, takewhile
 from typing import Final, NamedTuple
 
 import pipeline
@@ -85,6 +84,7 @@ class Starts:
         """Take in starts that are due, each with whether nothing served then, in order; none of them twice. A run that
         was cut off and had `begun` was for those that were due by then: they were not missed, and it goes on."""
         missed: list[Start] = []
+        skips = self.schedule is not None and self.schedule.overlap == "skip"
         for moment, was_missed in due:
             if moment <= self.seen:
                 continue
@@ -98,7 +98,7 @@ class Starts:
                 start.decide(Outcome.SKIPPED, "the day is one of skip_dates")
             elif was_missed:
                 missed.append(start)
-            elif self._overlaps(start, waits):
+            elif skips and (waits or (self.busy_until is not None and moment < self.busy_until)):
                 start.decide(Outcome.OVERLAPPED, "the job was still running, or its start before that still waited")
             elif waits:
                 start.decide(Outcome.JOINED, "the start before it was still waiting, and takes the same documents")
@@ -128,16 +128,9 @@ class Starts:
     def records(self) -> Iterator[Decided]:
         """What is decided, up to the first start that is not; starts that follow each other with the same outcome and
         reason, and without a run, have one record."""
-        group: list[Start] = []
-        for start in self.open:
-            if start.outcome is None:
-                break
-            if group and not (_same(group[-1], start)):
-                yield self._decided(group)
-                group = []
-            group.append(start)
-        if group:
-            yield self._decided(group)
+        decided = takewhile(lambda start: start.outcome is not None, self.open)
+        for _, group in groupby(decided, lambda start: (start.outcome, start.reason, start.era, start.run and start)):
+            yield self._decided(list(group))
 
     def forget(self, count: int) -> None:
         """The first so many are in the log."""
@@ -147,11 +140,6 @@ class Starts:
         """The log says what became of all starts until `last`."""
         while self.open and self.open[0].outcome and self.open[0].due <= last:
             del self.open[0]
-
-    def _overlaps(self, start: Start, waits: bool) -> bool:
-        if self.schedule is None or self.schedule.overlap != "skip":
-            return False
-        return waits or (self.busy_until is not None and start.due < self.busy_until)
 
     def _make_up(self, missed: list[Start]) -> None:
         """Decide of starts at which nothing served, as far as the schedule says that not each of them is made."""
@@ -167,8 +155,8 @@ class Starts:
         first, last = group[0], group[-1]
         record = pipeline.StartDecided(
             of_job=self.job,
-            due=_utc(first.due),
-            last=_utc(last.due),
+            due=first.due.astimezone(UTC).isoformat(),
+            last=last.due.astimezone(UTC).isoformat(),
             count=len(group),
             outcome=str(first.outcome),
             reason=first.reason,
@@ -209,15 +197,6 @@ def _first_at(hour: int, minute: int, due: datetime, zone: tzinfo) -> datetime:
     return found.astimezone(UTC)
 
 
-def _same(one: Start, other: Start) -> bool:
-    alike = (one.outcome, one.reason, one.era) == (other.outcome, other.reason, other.era)
-    return alike and one.run is None and other.run is None
-
-
-def _utc(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat()
-
-
 _HOUR = timedelta(hours=1)
 _SHORTEST = timedelta(minutes=1)  # loading a model for less is no use
 
@@ -241,14 +220,11 @@ def in_order(turns: Iterable[Turn], now: datetime) -> list[Turn]:
     left = sorted(turns, key=lambda each: (-each.config.priority - (now - each.since) // _HOUR, each.since, each.job))
     ordered: list[Turn] = []
     while left:
-        first = next(each for each in left if not any(_goes_before(other, each) for other in left))
+        rounds = [(other.round, other.since) for other in left]
+        first = next(each for each in left if not any(n < each.round and since <= each.since for n, since in rounds))
         left.remove(first)
         ordered.append(first)
     return ordered
-
-
-def _goes_before(other: Turn, turn: Turn) -> bool:
-    return other.round < turn.round and other.since <= turn.since
 
 
 def share_of(turn: Turn, waiting: Iterable[Turn], now: datetime) -> datetime | None:

@@ -3,8 +3,6 @@
 A file is read when it looked the same twice in a row, so that one that is just being saved is not read by halves.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -51,18 +51,12 @@ def silenced(arguments: Sequence[str], *, own_process: bool) -> Iterator[None]:
             keep_out(computes=bool({command, both} & _COMPUTES))
             if command in _CALLS_OUT:
                 stay_outside()
-            if both != _CONNECTS and not _is_held_later(arguments):
+            # the console is held when it listens; doctor's proof makes calls on purpose, and has its own tracer
+            listens = command == "console" and not _ABOUT_PEOPLE & set(arguments[1:2])
+            proves = command == "doctor" and "--egress" in arguments
+            if both != _CONNECTS and not listens and not proves:
                 seal()
         yield
-
-
-def _is_held_later(arguments: Sequence[str]) -> bool:
-    """Whether the kernel holds the command later: the console when it listens; or not at all: doctor's proof, which
-    makes calls on purpose, and has its own tracer."""
-    command, *more = arguments or ("",)
-    if command == "console":
-        return not _ABOUT_PEOPLE & set(more[:1])
-    return command == "doctor" and "--egress" in more
 
 
 def seal() -> None:

@@ -3,8 +3,6 @@
 controls.yaml has the rules and the measures. A new rule is an entry there, and a new measure also one of measures.py.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 To add a check, write a function that tells what it found, and name it here and in README.md.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

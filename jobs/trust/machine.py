@@ -4,8 +4,6 @@ Each looks at one thing, tells what it found, and mends nothing. A check need no
 raises becomes a problem line (doctor.py).
 """
 
-from __future__ import annotations
-
 import os
 import resource
 from collections.abc import Iterator

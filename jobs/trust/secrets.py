@@ -1,7 +1,5 @@
 """Checks of what is secret in a workspace: rights on it, the keys of the log and of what is encrypted, the log."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path

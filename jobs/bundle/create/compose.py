@@ -32,11 +32,29 @@ from jobs.bundle.create.wheels import (
 )
 from jobs.bundle.manifest import PRODUCT, Content, Manifest, Progress
 from jobs.bundle.publish import Key, Published, check_new, make_folder, publish
+from jobs.bundle.reader import digest_of
 from jobs.config.load import shown
 from jobs.errors import ConfigError, Problem
 
 _BUILDER: Final = "setuptools"
 _PIP: Final = "pip"
+_PIP_OPTIONS: Final = (
+    *("--only-binary", ":all:", "--require-hashes", "--no-deps", "--disable-pip-version-check"),
+    *("--progress-bar", "off"),
+)
+_ABOUT: Final = re.compile(r"(?:Collecting |Processing .*/)([A-Za-z0-9._]+)")
+_NONE: Final = re.compile(r"No matching distribution found for ([^\s(]+)")
+_OFFLINE: Final = "after connection broken by"  # how pip says that it tries again
+_LINES = 400  # of what pip said
+_EPOCH: Final = "315532800"  # 1980-01-01, before which a zip file knows no time
+_FIRST: Final = (1980, 1, 1, 0, 0, 0)
+_BUILD: Final = """\
+import os, sys
+os.umask(0o022)
+sys.path.insert(0, sys.argv[1])
+from setuptools import build_meta
+build_meta.build_wheel(sys.argv[2])
+"""
 
 
 @dataclass(frozen=True)
@@ -77,7 +95,7 @@ def create(wanted: Wanted, key: Key, progress: Progress) -> Created:
     with tempfile.TemporaryDirectory(dir=wanted.out, prefix=".cloister-bundle-") as place:
         folder = _wheels(wanted, locked, Path(place), progress)
         chosen = {python: choose_all(folder, pinned, python) for python, pinned in locked.items()}
-        own = _own(source, chosen[wanted.pythons[0]][_BUILDER], Path(place))
+        own = build_wheel(source, chosen[wanted.pythons[0]][_BUILDER], Path(place, "own"))
         parts, pip = _parts(own, chosen, wanted.extras, lock.name)
         contents = [*carried, *_contents(source, parts, pip, [*models, *builtin_heads(source)])]
         contents += [_lock(parts, python) for python in wanted.pythons]
@@ -146,15 +164,6 @@ def _parts(
     return parts, Part(pip, f"pip/{pip.name.lowest}", tuple(chosen), {})
 
 
-def _own(source: Source, builder: Wheel, place: Path) -> Wheel:
-    """Cloister's wheel, built in a folder of its own."""
-    (place / "own").mkdir()
-    path = build_wheel(source, builder, place / "own")
-    name = parse_wheel_name(path.name)
-    assert name
-    return Wheel(path, name, Content("own", "wheel", path).to_file().sha256)
-
-
 def _placed(chosen: Mapping[str, Mapping[str, Wheel]], graphs: Mapping[str, Mapping[str, set[str]]]) -> list[Part]:
     """Each wheel once, in the folder of its Python, or in one for all if several take it."""
     users = dict[str, list[str]]()
@@ -204,38 +213,22 @@ def _lock(parts: Iterable[Part], python: str) -> Content:
     return Content(f"locks/requirements-cp{python.replace('.', '')}.txt", "lock", "".join(lines).encode())
 
 
-# It is built by the setuptools of the lock, whatever is installed here, from a copy whose files all have one mode, and
-# put together again without compression: what deflate makes differs from one zlib to the next.
-
-
-_EPOCH: Final = 315_532_800  # 1980-01-01, before which a zip file knows no time
-_FIRST: Final = (1980, 1, 1, 0, 0, 0)
-_BUILD: Final = """\
-import os, sys
-os.umask(0o022)
-sys.path.insert(0, sys.argv[1])
-from setuptools import build_meta
-build_meta.build_wheel(sys.argv[2])
-"""
-
-
-def build_wheel(source: Source, setuptools: Wheel, folder: Path) -> Path:
-    """The wheel of a source, made in a folder that is empty. ConfigError if it cannot be built."""
+def build_wheel(source: Source, setuptools: Wheel, folder: Path) -> Wheel:
+    """Cloister's own wheel, made in a new folder, so that the same source gives the same bytes everywhere: by the
+    setuptools of the lock, whatever is installed here, from a copy whose files all have one mode. ConfigError if it
+    cannot be built."""
     tools, tree, built = folder / "tools", folder / "tree", folder / "built"
+    built.mkdir(parents=True)
     with zipfile.ZipFile(setuptools.path) as file:
         file.extractall(tools)
-    built.mkdir()
     for name in source.files:
         if not name.startswith("tests/"):
-            _copy(source.folder / name, tree / name)
-    environment = {
-        "PATH": os.environ.get("PATH", ""),
-        "SOURCE_DATE_EPOCH": str(_EPOCH),
-        "TZ": "UTC",
-        "LC_ALL": "C.UTF-8",
-    }
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source.folder / name, tree / name)
+            (tree / name).chmod(0o644)
+    settings = {"PATH": os.environ.get("PATH", ""), "SOURCE_DATE_EPOCH": _EPOCH, "TZ": "UTC", "LC_ALL": "C.UTF-8"}
     command = [sys.executable, "-I", "-S", "-c", _BUILD, str(tools.absolute()), str(built.absolute())]
-    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, errors="replace")
+    done = subprocess.run(command, cwd=tree, env=settings, capture_output=True, text=True, errors="replace")
     wheels = list(built.glob("*.whl"))
     if done.returncode or len(wheels) != 1:
         why = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
@@ -243,49 +236,45 @@ def build_wheel(source: Source, setuptools: Wheel, folder: Path) -> Path:
     made = parse_wheel_name(wheels[0].name)
     if made is None or (made.package, made.version, made.platforms) != (PRODUCT, source.version, ["any"]):
         raise ConfigError(Problem(shown(source.folder), f"its wheel is {wheels[0].name}", "one without machine code"))
-    return _store(wheels[0], folder / wheels[0].name)
+    stored = folder / wheels[0].name
+    _store(wheels[0], stored)
+    return Wheel(stored, made, digest_of(stored))
 
 
-def _copy(file: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(file, target)
-    target.chmod(0o644)
-
-
-def _store(wheel: Path, target: Path) -> Path:
-    """The same wheel with its files in order, stored as they are, of one time and mode."""
+def _store(wheel: Path, target: Path) -> None:
+    """The same wheel with its files in order, of one time and mode, and stored without compression: what deflate makes
+    differs from one zlib to the next. The folder of metadata comes last, as PEP 427 wishes."""
     with zipfile.ZipFile(wheel) as file, zipfile.ZipFile(target, "x", zipfile.ZIP_STORED) as stored:
-        for name in sorted(file.namelist(), key=_record_last):
+        for name in sorted(file.namelist(), key=lambda name: (name.split("/", 1)[0].endswith(".dist-info"), name)):
             if not name.endswith("/"):
                 member = zipfile.ZipInfo(name, _FIRST)
                 member.create_system, member.external_attr = 3, 0o100644 << 16  # Unix, whatever this machine is
                 stored.writestr(member, file.read(name))
-    return target
 
 
-def _record_last(name: str) -> tuple[bool, str]:
-    """The folder of metadata comes last, as PEP 427 wishes."""
-    return name.split("/", 1)[0].endswith(".dist-info"), name
-
-
-_ABOUT: Final = re.compile(r"(?:Collecting |Processing .*/)([A-Za-z0-9._]+)")
-_NONE: Final = re.compile(r"No matching distribution found for ([^\s(]+)")
-_OFFLINE: Final = "after connection broken by"  # how pip says that it tries again
-_LINES = 400  # of what pip said
-
-Told = Callable[[str], None]
-
-
-def fetch(pinned: Iterable[Pinned], python: str, folder: Path, tell: Told) -> None:
+def fetch(pinned: Iterable[Pinned], python: str, folder: Path, tell: Callable[[str], None]) -> None:
     """Put the wheels of all requirements for this Python into the folder. pip compares each with its sha256. `tell`
     hears the name of each package. ConfigError if one is missing, or the registry cannot be reached."""
     listed = folder / f"requirements-{python}.txt"
     listed.write_text("".join(f"{one.to_line()}\n" for one in pinned), encoding="utf-8")
     said: deque[str] = deque(maxlen=_LINES)
-    command = _command(listed, python, folder)
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
-    ) as pip:
+    target = ["--python-version", python, "--implementation", "cp", "--abi", f"cp{python.replace('.', '')}"]
+    for platform in platforms():  # pip prefers the one that is named first, so that with the lowest glibc comes first
+        target += ["--platform", platform]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        *_PIP_OPTIONS,
+        "--dest",
+        str(folder),
+        *target,
+        "-r",
+        str(listed),
+    ]
+    settings = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
+    with subprocess.Popen(command, **settings) as pip:  # type: ignore[call-overload]
         assert pip.stdout
         for line in pip.stdout:
             said.append(line.rstrip())
@@ -295,23 +284,9 @@ def fetch(pinned: Iterable[Pinned], python: str, folder: Path, tell: Told) -> No
         raise _refused(list(said), python)
 
 
-def _command(listed: Path, python: str, folder: Path) -> list[str]:
-    """pip prefers the platform that is named first, so the one with the lowest glibc comes first."""
-    tag = f"cp{python.replace('.', '')}"
-    target = ["--python-version", python, "--implementation", "cp", "--abi", tag]
-    for platform in platforms():
-        target += ["--platform", platform]
-    about = ["--only-binary", ":all:", "--require-hashes", "--no-deps", "--disable-pip-version-check"]
-    about += ["--progress-bar", "off"]
-    return [sys.executable, "-m", "pip", "download", *about, "--dest", str(folder), *target, "-r", str(listed)]
-
-
 def _refused(said: list[str], python: str) -> ConfigError:
-    errors = (
-        [line.removeprefix("ERROR: ") for line in said if line.startswith("ERROR: ")]
-        or said[-1:]
-        or ["it says nothing"]
-    )
+    errors = [line.removeprefix("ERROR: ") for line in said if line.startswith("ERROR: ")]
+    errors = errors or said[-1:] or ["it says nothing"]
     if any("No module named pip" in line for line in said):
         return ConfigError(Problem("pip", "is not installed beside this Python", None, "python -m ensurepip"))
     if any(_OFFLINE in line for line in said):
