@@ -184,7 +184,6 @@ def _room(error: BaseException | None, workspace: Path | None) -> str:
 
 
 def _operators_ending(error: BaseException, workspace: Path | None, processing: bool) -> Ending | None:
-    """How refusals of machine, model, part and log end."""
     if isinstance(error, pipeline.MachineRefusedError):
         return Ending(ExitCode.BAD_CONFIG, str(error))
     if isinstance(error, pipeline.ModelRefusedError):

@@ -177,7 +177,6 @@ def _segment(lines: list[str], node: ast.stmt) -> str:
 
 
 def _imports(text: str) -> Iterator[str]:
-    """The imports of the standard library."""
     for node in ast.parse(text).body:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             module = node.names[0].name if isinstance(node, ast.Import) else str(node.module)
@@ -186,7 +185,6 @@ def _imports(text: str) -> Iterator[str]:
 
 
 def _body(text: str) -> str:
-    """The text of a module behind its docstring and its imports."""
     last = [node for node in ast.parse(text).body if isinstance(node, (ast.Import, ast.ImportFrom))][-1]
     return "\n".join(text.splitlines()[last.end_lineno :]).strip("\n")
 
@@ -212,7 +210,6 @@ def _defines(node: ast.stmt) -> list[str]:
 
 
 def _quote_annotations(text: str) -> str:
-    """The same text, in which annotations are strings."""
     lines = [line.encode() for line in text.splitlines()]
     for node in sorted(_annotations(ast.parse(text)), key=lambda node: (node.lineno, node.col_offset), reverse=True):
         line, end = lines[node.lineno - 1], node.end_col_offset

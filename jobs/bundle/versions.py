@@ -1,14 +1,7 @@
 """What a version needs of a machine; the installed versions, and which of them is the current one.
 
-    versions/<id>/   one version: venv/, the files of its bundle, manifest.json, and `complete`, written last
-    current          a link to the version that runs; previous: a link to the one before, to which `rollback` goes
-    flip             two lines, what `current` and `previous` are going to be; it is there only while they are changed
-    trusted.key      the public key that signs the bundles of this installation
-    bin/cloister     a link to the command of the current version
-    lock             whoever changes something holds a flock on it
-
 A link is replaced by a rename, so `current` always leads to a version that was complete before. A kill between the two
-renames leaves `flip` behind, and whoever changes something next does them again. README.md has more.
+renames leaves `flip` behind, and whoever changes something next does them again. README.md has the files.
 
 This file is joined into install.py, which an old Python has to be able to read: nothing here is newer than Python 3.6.
 """

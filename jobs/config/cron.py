@@ -1,14 +1,8 @@
 """Cron lines: what they mean, and when they next start in a time zone. Pure; knows no scheduler and no clock.
 
-The meaning is that of `man 5 crontab`: five fields (minute, hour, day of month, month, day of week), each `*`, a
-number, a name, a range `a-b`, a list `a,b`, with steps `/n` after `*` or a range; Sunday is 0 and 7. Where both days
-are restricted (their field does not begin with `*`), either of them suffices. Beyond that page, `L` as a day of the
-month is its last one.
-
-The rule for the two changes of the clock, for lines that name hours: a time that spring leaves out starts at the first
-moment after the gap, once however many such times there are; a time that autumn repeats starts once, the first time. A
-line whose hours are all 24 says "every so many minutes" and names no time of day, so it follows the time that really
-passes: nothing is left out, made up or run twice.
+The meaning is that of `man 5 crontab`, with names, ranges, lists and steps, and Sunday as 0 and 7. Where both days are
+restricted (their field does not begin with `*`), either of them suffices. Beyond that page, `L` as a day of the month
+is its last one. nights/README.md has the rule for the two changes of the clock.
 """
 
 import difflib

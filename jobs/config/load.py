@@ -119,7 +119,6 @@ def _checked(model: type[T], source: Source) -> T:
 
 
 def _problem(model: type[Section], source: Source, error: dict[str, Any]) -> Problem:
-    """One of pydantic's errors in our words."""
     location: Steps = error["loc"]
     # pydantic names the chosen member of the union `task` after it, and the form of a value that may have several
     named = location[:1] + location[2:] if location[:1] == ("task",) else location

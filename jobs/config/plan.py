@@ -118,7 +118,6 @@ def _plan(workspace: Workspace, job: LoadedJob, task: pipeline.Task) -> pipeline
 
 
 def _writing(config: JobConfig) -> pipeline.Writing | None:
-    """The job's settings for a model that writes; None if it has none."""
     model, task = config.model, config.task
     keys = {"context": model.context, "max_tokens": task.max_tokens, "kv": model.kv, "cache_mib": model.cache_mib}
     said: dict[str, Any] = {key: value for key, value in keys.items() if value is not None}

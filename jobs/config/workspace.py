@@ -259,7 +259,6 @@ def _kept(workspace: Workspace, job: str, folder: Path) -> Path | None:
 
 
 def _read(file: Path) -> tuple[Path, Path] | None:
-    """The pair (folder, mount point) of a file; None if there is none, or it is no such file."""
     try:
         folder, point = file.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):

@@ -135,7 +135,6 @@ class Calling:
             self._tell(Happening(pipeline.NOT_VERIFIED, sentence), None)
 
     def _tell(self, happening: Happening, config: JobConfig | None) -> None:
-        """Call the commands of the site and of the job that ask for it, in this order."""
         for notify in (self.workspace.site.notify, config.notify if config else None):
             if notify and happening.causes.intersection(notify.on):
                 self._call(notify, happening)
@@ -164,7 +163,6 @@ class Calling:
             self.warn(f"notify, {happening.cause}: not recorded: {one_line(recorded.why)}")
 
     def _write_metrics(self) -> None:
-        """Write the file of site.yaml, if it names one."""
         named = self.workspace.site.metrics
         if named is None:
             return

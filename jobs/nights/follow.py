@@ -112,7 +112,6 @@ class Follower:
         return now - self._idle >= self.patience
 
     def _tell(self, service: int, answer: Answer | None) -> None:
-        """Tell how far the run is, or what it waits for."""
         running, writer = pipeline.running(self._site), holder(self._site.audit / "lock")
         if running and writer not in (0, running.pid):
             running = None  # a run that was killed left it

@@ -122,7 +122,6 @@ class Requests:
             self._end(handed, answer)
 
     def _end(self, handed: Handed, answer: Answer) -> None:
-        """Say what became of a request, and then remove it."""
         self._answer(handed, answer)
         self._open.pop(handed.id, None)
         runs_of(self.site).remove([f"{handed.id}{TAKEN}"])

@@ -122,7 +122,6 @@ class Service:
         self.systemd.ready()
 
     def _standing(self) -> str:
-        """Say in a few words what goes on, for systemd; they name no document."""
         return f"{len(self._jobs)} jobs, {len(self._turns())} wait"
 
     def look(self) -> None:
@@ -158,7 +157,6 @@ class Service:
             raise
 
     def _look_at_starts(self) -> None:
-        """Finds the starts that are due."""
         now = self._moment()
         if self._last_moment - now > AHEAD:
             self._ledger.put_back(now)
@@ -186,7 +184,6 @@ class Service:
             served.asked_since = asked.get(name)
 
     def _look_at_folders(self) -> None:
-        """Finds the jobs with new files, of those that files start and that are due for a look."""
         jobs = [each for each in self._jobs.values() if each.watches]
         self._folders.follow(jobs)
         for served in jobs:
@@ -208,7 +205,6 @@ class Service:
                 return
 
     def _turns(self) -> list[Turn]:
-        """The jobs that wait to run."""
         turns = []
         for name, served in self._jobs.items():
             start, config = self._ledger.next(name), served.job.config
@@ -241,7 +237,6 @@ class Service:
         return not served.asked_since and not served.rounds
 
     def _take(self, change: Change) -> None:
-        """A job's file was read: a new version, a broken one, or none."""
         name, before = change.name, self._jobs.get(change.name)
         if change.mended:
             self._record(pipeline.JobMended(of_job=name))
@@ -256,7 +251,6 @@ class Service:
             self._serve(change.job)
 
     def _break(self, name: str, before: Served | None, error: ConfigError) -> None:
-        """A job's file cannot be read: its last good version goes on."""
         if before:
             before.refused = before.refused and self._refusal(before.job)  # its version did not change
             tell_problems(self.log, "job file broken, its last good version goes on", name, error)
@@ -268,7 +262,6 @@ class Service:
         self._calling.refused(name, None, error)
 
     def _serve(self, job: LoadedJob) -> None:
-        """A version of a job goes to work."""
         name, schedule, now = job.name, job.config.schedule, self._moment()
         folder, before = input_folder(self.workspace, job), self._jobs.get(name)
         self._jobs[name] = Served(job, folder)

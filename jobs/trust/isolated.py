@@ -35,7 +35,6 @@ def leave_networks() -> None:
 
 
 def _raise_loopback() -> None:
-    """Bring loopback up, the one interface that there is."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         found = fcntl.ioctl(sock, _GET_FLAGS, struct.pack("=16sH22x", b"lo", 0))
         _, flags = struct.unpack("=16sH22x", found)

@@ -198,7 +198,6 @@ def kernels(patient: Patient) -> Iterator[Found]:
 
 
 def _kernels(patient: Patient) -> tuple[list[str], list[str]]:
-    """The jobs whose kernels are compiled, and those of which they are not."""
     found: tuple[list[str], list[str]] = ([], [])
     for job, plan in patient.plans():
         try:

@@ -70,7 +70,6 @@ def _of_job(job: Mapping[str, Any]) -> Iterator[Need]:
 
 
 def _full(workspace: Workspace) -> Iterator[Need]:
-    """The disks of the workspace that are nearly full."""
     for folder in disks_of(workspace.root):
         usage = shutil.disk_usage(folder)
         if is_nearly_full(usage.total, usage.free):

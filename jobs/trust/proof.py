@@ -94,7 +94,6 @@ def prove(workspace: Workspace, job: str | None, note: Callable[[str], None]) ->
 
 
 def _night(job: str) -> list[tuple[str, ...]]:
-    """The commands of a night and its morning."""
     return [("run", job, "--json"), ("results", job), ("audit", "verify"), ("audit", "replay", "--sample", "100%")]
 
 
@@ -129,7 +128,6 @@ def _ran(root: Path, words: tuple[str, ...], isolated: bool) -> Ran:
 
 
 def _text(file: IO[bytes]) -> str:
-    """Everything that a command wrote into a file."""
     return os.pread(file.fileno(), file.seek(0, os.SEEK_END), 0).decode("utf-8", "replace")
 
 
@@ -201,7 +199,6 @@ def _a_job(workspace: Workspace) -> LoadedJob:
 
 
 def _link(file: Path, folder: Path) -> None:
-    """Put a file there without copying it, where that can be."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
         os.link(file, folder / file.name)

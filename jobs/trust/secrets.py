@@ -86,7 +86,6 @@ def _own(folder: Path) -> Iterator[Found]:
 
 
 def _written(folder: Path) -> Iterator[Path]:
-    """The folders in which runs write, with those of the jobs in them."""
     for path in _there(folder, _WRITTEN):
         yield path
         if os.access(path, os.R_OK | os.X_OK, effective_ids=True):

@@ -331,7 +331,6 @@ def _answer_one(listener: int, found: Trace) -> None:
 
 
 def _addresses(call: str, question: Question) -> list[Address]:
-    """The addresses that a call names. UnreadableError."""
     a = question.arguments
     if call in _LEAD_OUT:
         return [_LEAD_OUT[call]]

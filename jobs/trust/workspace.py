@@ -36,7 +36,6 @@ _TOO_FAST_MS = 0.01
 
 
 def _of_problems(error: ConfigError) -> Iterator[Found]:
-    """Make a finding of each mistake in YAML, with its file, line and column."""
     for each in error.problems:
         place = ":".join(str(part) for part in (each.where, each.line, each.column) if part is not None)
         expected = f"; expected {each.expected}" if each.expected else ""

@@ -204,7 +204,6 @@ def _facts(part: Part) -> dict[str, object]:
 
 
 def _lock(parts: Iterable[Part], python: str) -> Content:
-    """The requirements of a Python, each with the sha256 of its one wheel."""
     lines = sorted(
         f"{part.wheel.package}=={part.wheel.version} --hash=sha256:{part.wheel.sha256}\n"
         for part in parts

@@ -130,7 +130,6 @@ def _rows(licensed: Iterable[Licensed], models: Iterable[tuple[str, str]]) -> It
 
 
 def _link(path: str) -> str:
-    """A link from the page, which lies in the same folder."""
     inner = path.removeprefix("licences/")
     return f'<a href="{escape(inner)}">{escape(inner.partition("/")[2])}</a>'
 

@@ -66,12 +66,10 @@ def make_pages(source: Source) -> list[Content]:
 
 
 def _path(name: str) -> str:
-    """The path of a page below pages/."""
     return name.removesuffix(".md") + ".html"
 
 
 def _render(source: Source, name: str, pages: frozenset[str]) -> tuple[str, str]:
-    """The title of a page, and its body as HTML."""
     from markdown_it import MarkdownIt  # no other command has to wait for it
 
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])

@@ -1,12 +1,9 @@
 """Which wheels stand for the packages of a lock file: pinned requirements, their conditions, and names of wheels.
 
-    numpy==2.4.6 ; python_full_version < '3.12' \\
-        --hash=sha256:… \\
-        --hash=sha256:…
+    numpy==2.4.6 ; python_full_version < '3.12' --hash=sha256:… --hash=sha256:…
 
-A wheel's name says which Pythons take it, and which glibc it needs: `manylinux_2_28_x86_64` needs glibc 2.28 (PEP 600).
 Wheels are taken in the order in which pip takes them, and where several builds differ in the platform alone, the one
-that needs the lowest glibc.
+that needs the lowest glibc: `manylinux_2_28_x86_64` needs 2.28 (PEP 600).
 """
 
 import email
