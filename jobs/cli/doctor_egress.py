@@ -10,15 +10,15 @@ import typer
 from jobs.cli.output import print_json, say
 from jobs.config.workspace import Workspace
 from jobs.errors import ExitCode
+from jobs.trust.finding import Level
 from jobs.trust.proof import Proof, prove
-from jobs.visible import counted
 
 
 def prove_silence(workspace: Workspace, job: str | None, as_json: bool) -> NoReturn:
     """Run a job under a tracer that counts connect, bind, sendto, sendmsg and questions to resolvers of names, where
     there is no route; tell what was seen, and exit."""
     proof = prove(workspace, job, (lambda _: None) if as_json else say)
-    code = ExitCode.DONE if proof.is_silent else ExitCode.DEFECT
+    code = ExitCode.DONE if proof.finding.state is Level.OK else ExitCode.DEFECT
     if as_json:
         print_json(_told(proof) | {"exit_code": int(code)})
     else:
@@ -47,16 +47,9 @@ def _told(proof: Proof) -> dict[str, object]:
 
 
 def _print(proof: Proof) -> None:
-    looked = sum(each.trace.looked for each in proof.ran)
-    answered = counted(sum(each.answered or 0 for each in proof.ran), "document")
-    where = "without a route" if proof.isolated else "with the routes of this machine"
     for name, seen, count in proof.outside:
         say(f"{name}: {seen.program} (process {seen.pid}): {seen.call} to {seen.address}, {count:,} times")
     for each in proof.ran:
         for attempt in each.refused:
             say(f"{each.name}: {attempt}, which its guard refused before the kernel was asked")
-    if not proof.is_silent:
-        say("Something reached for a network. Nothing was sent: it was refused.")
-        return
-    commands = counted(len(proof.ran), "command")
-    say(f"Silent: {commands} ran {where}, {answered} answered, {looked:,} calls were looked at, 0 led out.")
+    say(proof.finding.evidence)

@@ -24,9 +24,11 @@ from jobs.errors import ConfigError, Problem
 from jobs.nights.follow import service_of
 from jobs.silence.guard import SAID
 from jobs.trust.deliberate import CALLS
+from jobs.trust.finding import Found, ok, problem
 from jobs.trust.isolated import NOT_ALLOWED
 from jobs.trust.samples import write_samples
 from jobs.trust.tracer import UNKNOWN, NoTracerError, Seen, Trace, trace
+from jobs.visible import counted
 
 _PYTHON: Final = (sys.executable, "-P")
 # -P: what lies in the folder where a command runs is no code of ours.
@@ -62,9 +64,16 @@ class Proof:
     ran: tuple[Ran, ...]
 
     @property
-    def is_silent(self) -> bool:
-        """Whether nothing reached for a network."""
-        return all(each.is_silent for each in self.ran)
+    def finding(self) -> Found:
+        """Whether nothing reached for a network, and what was looked at."""
+        if not all(each.is_silent for each in self.ran):
+            sentence = "Something reached for a network. Nothing was sent: it was refused."
+            return problem(sentence, "report it, unless it was a command of `notify`")
+        looked = sum(each.trace.looked for each in self.ran)
+        answered = counted(sum(each.answered or 0 for each in self.ran), "document")
+        where = "without a route" if self.isolated else "with the routes of this machine"
+        told = f"Silent: {counted(len(self.ran), 'command')} ran {where}, {answered} answered"
+        return ok(f"{told}, {looked:,} calls were looked at, 0 led out.")
 
     @property
     def outside(self) -> list[tuple[str, Seen, int]]:
@@ -78,7 +87,10 @@ def prove(workspace: Workspace, job: str | None, note: Callable[[str], None]) ->
     pipeline.MachineRefusedError where the machine gives no tracer, or the tracer does not see what it must; ConfigError
     for a job or a workspace with which it cannot be proved.
     """
-    isolated = _can_leave()
+    code = subprocess.run([*_ISOLATED, *_PYTHON, "-c", ""], stderr=subprocess.DEVNULL).returncode
+    if code not in (0, NOT_ALLOWED):
+        raise pipeline.MachineRefusedError(f"a command in a network namespace ended with exit code {code}")
+    isolated = code == 0
     caught = _prove_tracer()
     note(f"the tracer sees calls of {', '.join(caught)}")
     if not isolated:
@@ -90,11 +102,9 @@ def prove(workspace: Workspace, job: str | None, note: Callable[[str], None]) ->
             raise ConfigError(Problem(str(workspace.root), where, remedy="stop the service first"))
         return Proof(caught, isolated, tuple(_run(workspace.root, [("run", job, "--json")], isolated, note)))
     with _made_for_proof(workspace, note) as (root, name):
-        return Proof(caught, isolated, tuple(_run(root, _night(name), isolated, note)))
-
-
-def _night(job: str) -> list[tuple[str, ...]]:
-    return [("run", job, "--json"), ("results", job), ("audit", "verify"), ("audit", "replay", "--sample", "100%")]
+        night = [("run", name, "--json"), ("results", name), ("audit", "verify")]
+        night.append(("audit", "replay", "--sample", "100%"))
+        return Proof(caught, isolated, tuple(_run(root, night, isolated, note)))
 
 
 def _run(root: Path, commands: Sequence[tuple[str, ...]], isolated: bool, note: Callable[[str], None]) -> Iterator[Ran]:
@@ -137,14 +147,6 @@ def _trace(command: Sequence[str], **settings: Any) -> Trace:
         return trace(command, **settings)
     except NoTracerError as error:
         raise pipeline.MachineRefusedError(f"it cannot be proved here that nothing goes out: {error}") from error
-
-
-def _can_leave() -> bool:
-    """Whether a command can run in a network namespace of its own here."""
-    code = subprocess.run([*_ISOLATED, *_PYTHON, "-c", ""], stderr=subprocess.DEVNULL).returncode
-    if code not in (0, NOT_ALLOWED):
-        raise pipeline.MachineRefusedError(f"a command in a network namespace ended with exit code {code}")
-    return code == 0
 
 
 def _prove_tracer() -> tuple[str, ...]:

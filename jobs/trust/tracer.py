@@ -13,10 +13,10 @@ import platform
 import select
 import struct
 import subprocess
-import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv6Address
@@ -26,7 +26,7 @@ from typing import Any, Final
 import pipeline
 from jobs.silence.seal import TRACED
 
-_UNSPECIFIED, _UNIX, _ADDRESSES_INET, _INET6, _NETLINK = 0, 1, 2, 10, 16  # linux/socket.h
+_UNSPECIFIED, _UNIX, _INET, _INET6, _NETLINK = 0, 1, 2, 10, 16  # linux/socket.h
 _RESOLVER_PORTS: Final = frozenset({53, 853, 5353, 5355})  # DNS, DNS over TLS, mDNS, LLMNR
 _RESOLVERS: Final = (
     "/run/systemd/resolve/",
@@ -36,6 +36,17 @@ _RESOLVERS: Final = (
 )
 """Sockets of this machine at which somebody else asks the network for names. nscd is none of them: libc asks it for
 users, too, so that its socket is tried by whoever wants to know its own name."""
+_RECEIVE, _SEND, _IS_VALID = 0xC0502100, 0xC0182101, 0x40082102  # SECCOMP_IOCTL_NOTIF_RECV, _SEND, _ID_VALID
+_QUESTION: Final = struct.Struct("=QIIiIQ6Q")  # struct seccomp_notif
+_ANSWER: Final = struct.Struct("=QqiI")  # struct seccomp_notif_resp
+_GO_ON: Final = 1  # SECCOMP_USER_NOTIF_FLAG_CONTINUE (Linux 5.5)
+_LONGEST: Final = 128  # bytes of an address (struct sockaddr_storage)
+_MOST_MESSAGES: Final = 1024  # of one sendmmsg (UIO_MAXIOV)
+_MESSAGE: Final = 56  # bytes of struct msghdr; in struct mmsghdr 64
+_RAW, _SCTP, _TYPE = 3, 132, 0xF  # of a socket: with these, others are reached without a call that names them
+_GRACE_SECONDS: Final = 5.0  # for what the command leaves behind
+UNKNOWN: Final = "unknown"
+"""The address of a call whose memory could not be read."""
 
 
 class Where(StrEnum):
@@ -46,6 +57,9 @@ class Where(StrEnum):
     LOOPBACK = "loopback"
     NAME = "name resolution"
     OUTSIDE = "outside"
+
+
+_OUT: Final = (Where.OUTSIDE, Where.NAME)
 
 
 @dataclass(frozen=True)
@@ -62,10 +76,17 @@ def parse_address(raw: bytes, *, sends: bool) -> Address:
     if len(raw) < 2:
         return Address("none", Where.LOCAL)
     (family,) = struct.unpack_from("=H", raw)
-    if family == _ADDRESSES_INET or (family == _UNSPECIFIED and sends and len(raw) >= 8):
-        return _inet(raw)
+    if family == _INET or (family == _UNSPECIFIED and sends and len(raw) >= 8):
+        if len(raw) < 8:
+            return Address("a short address of IPv4", Where.OUTSIDE)
+        port, host = struct.unpack_from("!H4s", raw, 2)
+        return Address(f"{IPv4Address(host)}:{port}", _where(IPv4Address(host), port))
     if family == _INET6:
-        return _inet6(raw)
+        if len(raw) < 24:
+            return Address("a short address of IPv6", Where.OUTSIDE)
+        port, _, host = struct.unpack_from("!HI16s", raw, 2)
+        address = IPv6Address(host)
+        return Address(f"[{address}]:{port}", _where(address.ipv4_mapped or address, port))
     if family == _UNIX:
         path = os.fsdecode(raw[2:].split(b"\0")[0] or b"@" + raw[3:].rstrip(b"\0"))
         return Address(path, Where.NAME if path.startswith(_RESOLVERS) else Where.LOCAL)
@@ -74,32 +95,14 @@ def parse_address(raw: bytes, *, sends: bool) -> Address:
     return Address(f"family {family}: {raw[2:16].hex()}", Where.OUTSIDE)
 
 
-def _inet(raw: bytes) -> Address:
-    if len(raw) < 8:
-        return Address("a short address of IPv4", Where.OUTSIDE)
-    port, host = struct.unpack_from("!H4s", raw, 2)
-    address = IPv4Address(host)
-    return Address(f"{address}:{port}", _where(address, port))
-
-
-def _inet6(raw: bytes) -> Address:
-    if len(raw) < 24:
-        return Address("a short address of IPv6", Where.OUTSIDE)
-    port, _, host = struct.unpack_from("!HI16s", raw, 2)
-    address = IPv6Address(host)
-    return Address(f"[{address}]:{port}", _where(address.ipv4_mapped or address, port))
-
-
 def _where(address: IPv4Address | IPv6Address, port: int) -> Where:
     if port in _RESOLVER_PORTS:
         return Where.NAME
     return Where.LOOPBACK if address.is_loopback else Where.OUTSIDE
 
 
-_RECEIVE, _SEND, _IS_VALID = 0xC0502100, 0xC0182101, 0x40082102  # SECCOMP_IOCTL_NOTIF_RECV, _SEND, _ID_VALID
-_QUESTION: Final = struct.Struct("=QIIiIQ6Q")  # struct seccomp_notif
-_ANSWER: Final = struct.Struct("=QqiI")  # struct seccomp_notif_resp
-_GO_ON: Final = 1  # SECCOMP_USER_NOTIF_FLAG_CONTINUE (Linux 5.5)
+class NoTracerError(Exception):
+    """This machine, or what this process runs in, gives no tracer; says why."""
 
 
 class CannotGoOnError(Exception):
@@ -178,23 +181,11 @@ def answer(listener: int, question: Question, refusal: int) -> None:
             raise
 
 
-_LONGEST: Final = 128  # bytes of an address (struct sockaddr_storage)
-_MOST_MESSAGES: Final = 1024  # of one sendmmsg (UIO_MAXIOV)
-_MESSAGE: Final = 56  # bytes of struct msghdr; in struct mmsghdr 64
-_INET: Final = (2, 10)  # AF_INET, AF_INET6
-_RAW, _SCTP, _TYPE = 3, 132, 0xF  # of a socket: with these, others are reached without a call that names them
-_GRACE_SECONDS: Final = 5.0  # for what the command leaves behind
-UNKNOWN: Final = "unknown"
-"""The address of a call whose memory could not be read."""
 _LEAD_OUT: Final = {
     "pidfd_getfd": Address("a descriptor of another process", Where.OUTSIDE),
     "request_key": Address("a key, for which a name may be resolved", Where.NAME),
 }
 """Calls that lead out whatever their arguments are."""
-
-
-class NoTracerError(Exception):
-    """This machine, or what this process runs in, gives no tracer; says why."""
 
 
 @dataclass(frozen=True)
@@ -222,62 +213,41 @@ class Trace:
 
     def outside(self, but: Sequence[str] = ()) -> list[tuple[Seen, int]]:
         """The calls that lead out of the machine or resolve a name, but for those of programs of these names."""
-        return [(seen, count) for seen, count in self.seen.items() if _leads_out(seen) and seen.program not in but]
-
-
-def _leads_out(seen: Seen) -> bool:
-    return seen.where in (Where.OUTSIDE, Where.NAME)
+        return [(seen, count) for seen, count in self.seen.items() if seen.where in _OUT and seen.program not in but]
 
 
 def trace(command: Sequence[str], **settings: Any) -> Trace:
     """Run a command to its end, under a tracer; `settings` are those of subprocess.Popen. NoTracerError; OSError where
     it cannot be started."""
-    begun = _Begun()
-    environment = {**(settings.pop("env", None) or os.environ), TRACED: "1"}
-    starter = threading.Thread(target=begun.start, args=(command, {**settings, "env": environment}))
-    starter.start()  # the filter holds for this thread and what it starts, and not for the one that answers
-    starter.join()
-    if begun.error is not None:
-        raise begun.error
-    assert begun.process is not None
+    settings["env"] = {**(settings.pop("env", None) or os.environ), TRACED: "1"}
+    with ThreadPoolExecutor(1) as starter:  # the filter holds for its thread and what that starts, not for this one
+        listener, process = starter.submit(_start, command, settings).result()
     try:
-        return _follow(begun.listener, begun.process)
+        return _follow(listener, process)
     except CannotGoOnError as error:
         raise NoTracerError("a tracer needs Linux 5.5 or newer") from error
     finally:
-        os.close(begun.listener)
-        if begun.process.poll() is None:
-            begun.process.kill()
-            begun.process.wait()
+        os.close(listener)
+        if process.poll() is None:
+            process.kill()
+            process.wait()
 
 
-@dataclass
-class _Begun:
-    """A command that was started under a filter, or why not."""
-
-    listener: int = -1
-    process: "subprocess.Popen[bytes] | None" = None
-    error: Exception | None = None
-
-    def start(self, command: Sequence[str], settings: dict[str, Any]) -> None:
-        """Put the filter over this thread, and start the command."""
-        try:
-            self.listener = pipeline.watch_network()
-        except OSError as error:
-            self.error = NoTracerError(_why_none(error))
-            return
-        try:
-            self.process = subprocess.Popen(command, **settings)
-        except (OSError, ValueError) as error:
-            os.close(self.listener)
-            self.error = error
-
-
-def _why_none(error: OSError) -> str:
-    if error.errno == errno.EBUSY:
-        return "another tracer looks at this process already (seccomp user notification)"
-    needs = "Linux 5.5 or newer on x86-64 or aarch64, and no profile around it that forbids seccomp"
-    return f"the kernel gives no tracer ({error.strerror}: {os.strerror(error.errno or 0)}); it needs {needs}"
+def _start(command: Sequence[str], settings: dict[str, Any]) -> tuple[int, "subprocess.Popen[bytes]"]:
+    """Put the filter over this thread, and start the command: who asks, and the process."""
+    try:
+        listener = pipeline.watch_network()
+    except OSError as error:
+        if error.errno == errno.EBUSY:
+            raise NoTracerError("another tracer looks at this process already (seccomp user notification)") from error
+        needs = "Linux 5.5 or newer on x86-64 or aarch64, and no profile around it that forbids seccomp"
+        why = f"{error.strerror}: {os.strerror(error.errno or 0)}"
+        raise NoTracerError(f"the kernel gives no tracer ({why}); it needs {needs}") from error
+    try:
+        return listener, subprocess.Popen(command, **settings)
+    except (OSError, ValueError):
+        os.close(listener)
+        raise
 
 
 def _follow(listener: int, process: "subprocess.Popen[bytes]") -> Trace:
@@ -309,7 +279,7 @@ def _answer_one(listener: int, found: Trace) -> None:
     found.looked += 1
     call = _CALLS[question.number]
     try:
-        addresses = _addresses(call, question)
+        addresses = list(_addresses(call, question))
     except UnreadableError:
         addresses = [Address(UNKNOWN, Where.OUTSIDE)]
     if not is_waiting(listener, question):
@@ -318,45 +288,35 @@ def _answer_one(listener: int, found: Trace) -> None:
     if call == "io_uring_setup":
         found.rings += 1
         refusal = errno.ENOSYS
-    found.sockets += call == "socket" and question.arguments[0] & 0xFFFFFFFF in _INET
+    found.sockets += call == "socket" and question.arguments[0] & 0xFFFFFFFF in (_INET, _INET6)
     for each in addresses:
         if each.where is Where.LOCAL:
             continue
         pid, program = question.process()
         seen = Seen(program, pid, call, each.text, each.where)
         found.seen[seen] += 1
-        if _leads_out(seen):
+        if seen.where in _OUT:
             refusal = errno.ENETUNREACH
     answer(listener, question, refusal)
 
 
-def _addresses(call: str, question: Question) -> list[Address]:
+def _addresses(call: str, question: Question) -> Iterator[Address]:
+    """The addresses that a call names; and of a socket that reaches others without such a call. UnreadableError."""
     a = question.arguments
     if call in _LEAD_OUT:
-        return [_LEAD_OUT[call]]
-    if call in ("socket", "socketpair"):
-        return _of_socket(*(argument & 0xFFFFFFFF for argument in a[:3]))
-    if call in ("connect", "bind"):
-        return [_address(question, a[1], a[2], sends=call == "bind")]
-    if call == "sendto":
-        return [_address(question, a[4], a[5], sends=True)]
-    if call == "sendmsg":
-        return [_of_message(question, a[1])]
-    if call == "sendmmsg":
-        return [_of_message(question, a[1] + 64 * n) for n in range(min(a[2] & 0xFFFFFFFF, _MOST_MESSAGES))]
-    return []
-
-
-def _of_socket(family: int, kind: int, protocol: int) -> list[Address]:
-    """A socket that reaches others without a call that names them leads out by itself."""
-    if family in _INET and kind & _TYPE != _RAW and protocol != _SCTP:
-        return []
-    return [Address(f"family {family}, type {kind & _TYPE}, protocol {protocol}", Where.OUTSIDE)]
-
-
-def _of_message(question: Question, at: int) -> Address:
-    name, size = struct.unpack_from("=QI", question.memory(at, _MESSAGE))
-    return _address(question, name, size, sends=True)
+        yield _LEAD_OUT[call]
+    elif call in ("socket", "socketpair"):
+        family, kind, protocol = (argument & 0xFFFFFFFF for argument in a[:3])
+        if family not in (_INET, _INET6) or kind & _TYPE == _RAW or protocol == _SCTP:
+            yield Address(f"family {family}, type {kind & _TYPE}, protocol {protocol}", Where.OUTSIDE)
+    elif call in ("connect", "bind"):
+        yield _address(question, a[1], a[2], sends=call == "bind")
+    elif call == "sendto":
+        yield _address(question, a[4], a[5], sends=True)
+    elif call in ("sendmsg", "sendmmsg"):
+        for n in range(min(a[2] & 0xFFFFFFFF, _MOST_MESSAGES) if call == "sendmmsg" else 1):
+            name, size = struct.unpack_from("=QI", question.memory(a[1] + 64 * n, _MESSAGE))
+            yield _address(question, name, size, sends=True)
 
 
 def _address(question: Question, at: int, size: int, *, sends: bool) -> Address:
@@ -365,10 +325,9 @@ def _address(question: Question, at: int, size: int, *, sends: bool) -> Address:
     return parse_address(question.memory(at, min(size & 0xFFFFFFFF, _LONGEST)), sends=sends)
 
 
-def _numbers() -> dict[int, str]:
-    is_arm = platform.machine() == "aarch64"
-    numbers = {name: call.aarch64 if is_arm else call.x86_64 for name, call in pipeline.WATCHED.items()}
-    return {number: name for name, number in numbers.items() if number is not None}
-
-
-_CALLS: Final = _numbers()
+_CALLS: Final = {
+    number: name
+    for name, call in pipeline.WATCHED.items()
+    if (number := call.aarch64 if platform.machine() == "aarch64" else call.x86_64) is not None
+}
+"""The calls that the kernel asks about, by their numbers on this machine."""
