@@ -1,5 +1,7 @@
 """What reached for a network is told in the log of the workspace, once the command has let go of it."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import sys

@@ -8,10 +8,6 @@ from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json
 from jobs.config.plan import make_site
 from jobs.config.workspace import open_workspace
-from jobs.nights.ledger import Schedules
-from jobs.nights.service import Service
-from jobs.nights.systemd import Systemd
-from jobs.nights.wake import Wake
 from jobs.progress import log_file, start_logging
 from jobs.record import recorded_service
 from jobs.stop import Stop, service_lock
@@ -22,6 +18,11 @@ def serve(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> Non
 
     Ends with exit 0 on SIGTERM or Ctrl-C, after committing what is computed. Logs go to stderr.
     """
+    from jobs.nights.ledger import Schedules  # no other command has to wait for what only a service needs
+    from jobs.nights.service import Service
+    from jobs.nights.systemd import Systemd
+    from jobs.nights.wake import Wake
+
     place = open_workspace(workspace)
     pipeline.check_machine()
     said = place.site.service

@@ -1,5 +1,7 @@
 """What would let a job be done tonight, as far as figures say it."""
 
+from __future__ import annotations
+
 import math
 import os
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,7 @@
 """The processes that `cluster up` starts on this machine, and how they are found again."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import json

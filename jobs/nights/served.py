@@ -1,5 +1,7 @@
 """The input folders of the jobs that files start: which of them have files that no run has seen."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime

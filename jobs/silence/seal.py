@@ -2,6 +2,8 @@
 code and all that it starts by the kernel.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import queue
@@ -129,7 +131,7 @@ class _Outside:
     """The thread, if there is one, and what it is to do."""
 
     thread: threading.Thread | None = None
-    asked: "queue.SimpleQueue[_Start]" = field(default_factory=queue.SimpleQueue)
+    asked: queue.SimpleQueue[_Start] = field(default_factory=queue.SimpleQueue)
 
     def serve(self) -> None:
         """Do what is asked for, as long as the process lives."""
@@ -163,7 +165,7 @@ def has_outside() -> bool:
     return _outside.thread is not None
 
 
-def start(command: Sequence[str], **settings: Any) -> "subprocess.Popen[bytes]":
+def start(command: Sequence[str], **settings: Any) -> subprocess.Popen[bytes]:
     """Start a command as subprocess.Popen does, and held by no filter of this process. OSError, ValueError."""
     process: subprocess.Popen[bytes] = _outside.done(lambda: subprocess.Popen(command, **settings))
     return process

@@ -1,8 +1,9 @@
 """The matrix of controls: each clause of a rule of law with what the product does about it, and this site's evidence.
 
-controls.yaml has the rules and the measures. A new rule is an entry there, and a new measure also one of measures.py.
+controls.json has the rules and the measures. A new rule is an entry there, and a new measure also one of measures.py.
 """
 
+import json
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,6 @@ from typing import Any, NamedTuple
 import pipeline
 from jobs.config.load import LoadedJob, shown
 from jobs.config.plan import make_site
-from jobs.config.source import read_source
 from jobs.config.workspace import Workspace, load_job_of
 from jobs.console.access.people import People
 from jobs.errors import ConfigError
@@ -25,7 +25,7 @@ READ_BY_AN_ENGINEER = (
     "files and log show; whether that is enough is for the site to decide."
 )
 _TEMPLATE = Path(__file__).with_name("controls.html")
-_LAW = Path(__file__).with_name("controls.yaml")
+_LAW = Path(__file__).with_name("controls.json")
 
 
 class Measure(NamedTuple):
@@ -60,7 +60,7 @@ def _rule(said: dict[str, Any]) -> Rule:
     return Rule(**{**said, "controls": controls})
 
 
-_SAID = read_source(_LAW, _LAW.name).value
+_SAID = json.loads(_LAW.read_bytes())
 RULES: Mapping[str, Rule] = {name: _rule(said) for name, said in _SAID["rules"].items()}
 """The rules, by the name that the command line has for them."""
 MEASURES: Mapping[str, Measure] = {name: Measure(**said) for name, said in _SAID["measures"].items()}

@@ -1,7 +1,9 @@
 """Measures: what the product does about clauses of law, each with the evidence of this site.
 
-What a measure does and the command that shows it stand in controls.yaml.
+What a measure does and the command that shows it stand in controls.json.
 """
+
+from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
@@ -330,4 +332,4 @@ EVIDENCE: Mapping[str, Callable[[Running], Evidence]] = {
     "capacity": _capacity,
     "calling": _calling,
 }
-"""How the evidence of each measure of controls.yaml is found."""
+"""How the evidence of each measure of controls.json is found."""

@@ -171,7 +171,7 @@ def test_a_clock_that_is_behind_the_log(waiting: Place, cloister: Cloister) -> N
     early = replace(audit.stamp_now(), time="2026-01-01T00:00:00.000000Z")
     (found,) = CHECKS["clock"].examine(Patient(waiting.root, open_workspace(None), stamp=lambda: early))
     assert found.stops
-    assert "before the last entry of the log" in found.sentence
+    assert "before the last entry of the log" in found.evidence
 
 
 @pytest.fixture
