@@ -1,9 +1,4 @@
-"""The keys of a job file. Each has a description; the JSON Schema in configs/ comes from here.
-
-Pydantic lives in this file, in `site.py` with the keys of a site file, and in those that these import: `section.py`,
-`asked.py` with the tasks and the quality that a job demands, `nights/when.py` with its times, and
-`nights/calls/called.py` with the keys of `notify`.
-"""
+"""The keys of a job file. Each has a description; the JSON Schema in configs/ comes from here."""
 
 import re
 from collections.abc import Iterator
