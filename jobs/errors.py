@@ -93,6 +93,10 @@ class ConfigError(Exception):
         self.problems = problems
 
 
+class StoppedError(Exception):
+    """Ctrl-C ended a command, of which its framework tells nothing; its arguments say what is kept."""
+
+
 class OutputError(Exception):
     """stdout takes nothing more: what it leads to is full, or its reader has gone."""
 
@@ -128,8 +132,9 @@ def ending_of(error: BaseException, workspace: Path | None = None, *, processing
         return Ending(ExitCode.BAD_CONFIG, str(error), error.problems)
     if isinstance(error, OutputError):
         return Ending(ExitCode.PIPE_CLOSED if error.closed else ExitCode.BAD_CONFIG, str(error))
-    if isinstance(error, KeyboardInterrupt):
-        return Ending(ExitCode.INTERRUPTED, "Interrupted. The next run takes up what was left unfinished.")
+    if isinstance(error, KeyboardInterrupt | StoppedError):
+        left = ("The next run takes up what was left unfinished.",) if processing else ()
+        return Ending(ExitCode.INTERRUPTED, " ".join(["Interrupted.", *(error.args or left)]))
     if isinstance(error, ServiceHeldError):
         return Ending(ExitCode.WORKSPACE_HELD, f"{error}\n    remedy:   stop that one first")
     if isinstance(error, NetworkAttemptError):

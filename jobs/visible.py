@@ -22,6 +22,11 @@ def one_line(text: str) -> str:
     return visible(" ".join(text.splitlines()))
 
 
+def quoted(text: str) -> str:
+    """The text in quotes, as a file has it: `repr` doubles the backslashes of a path such as C:\\Scans."""
+    return repr(text).replace("\\\\", "\\")
+
+
 def moment(time: str | datetime) -> str:
     """A time, such as one of the log (UTC), as this machine's clock shows it: to the minute, with the zone."""
     at = datetime.fromisoformat(time) if isinstance(time, str) else time

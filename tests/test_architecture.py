@@ -98,8 +98,19 @@ INNER_ROOMS = {
         *("unpack", "mail", "office", "pdf", "formats", "sniff", "view", "sandbox", "child", "ocr", "pool"),
     ),
     "pipeline.parse.office": (
-        *("rtf_looks", "cells", "numerals", "word_2003", "sheets_2003", "flat", "package", "binary", "embedded"),
-        *("drawing", "word", "sheets", "odf"),
+        *(
+            "rtf_formulas",
+            "rtf_looks",
+            "cells",
+            "numerals",
+            "word_2003",
+            "sheets_2003",
+            "flat",
+            "package",
+            "binary",
+            "embedded",
+        ),
+        *("drawing", "word", "sheets", "odf", "rtf_state"),
     ),
     "pipeline.parse.pdf": (
         *("binding", "opening", "geometry", "objects", "layers", "attachments", "outline", "text", "drawn"),

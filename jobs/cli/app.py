@@ -18,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 from jobs.cli.commands import COMMANDS, Group
 from jobs.cli.output import guarded_output, print_json
 from jobs.config.workspace import find_workspace
-from jobs.errors import ConfigError, Ending, ExitCode, OutputError, ending_of
+from jobs.errors import ConfigError, Ending, ExitCode, OutputError, StoppedError, ending_of
 from jobs.silence.guard import NetworkAttemptError, attempts
 from jobs.visible import visible
 
@@ -27,20 +27,27 @@ _UsageError: Any = typer.BadParameter.__base__  # typer does not name it
 _SETTINGS: dict[str, Any] = {"no_args_is_help": True, "add_completion": False, "pretty_exceptions_enable": False}
 
 
-class _Command(TyperCommand):
-    """A command whose help shows no type for flags: `--json`, not `--json <bool>`."""
+class _Told:
+    """Commands and groups whose help shows no type for flags, `--json`, not `--json <bool>`, and whose end is told."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it. StoppedError where Ctrl-C ended it, of which typer says nothing."""
+        try:
+            return super().invoke(ctx)  # type: ignore[misc]  # that of typer
+        except (KeyboardInterrupt, typer.Abort) as error:
+            raise StoppedError from error
 
     def get_params(self, ctx: Any) -> Any:
         """The parameters, flags without a metavar."""
-        return _without_types(super().get_params(ctx))
+        return _without_types(super().get_params(ctx))  # type: ignore[misc]
 
 
-class _Group(TyperGroup):
+class _Command(_Told, TyperCommand):
+    """A command."""
+
+
+class _Group(_Told, TyperGroup):
     """A group of commands (`cloister` itself, `cloister model`, `cloister audit`) that ends errors as commands do."""
-
-    def get_params(self, ctx: Any) -> Any:
-        """The parameters, flags without a metavar."""
-        return _without_types(super().get_params(ctx))
 
 
 def _without_types(parameters: list[Any]) -> list[Any]:

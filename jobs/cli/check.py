@@ -62,7 +62,7 @@ def check(jobs: SomeJobsArgument = None, workspace: WorkspaceOption = None, as_j
         for stop in stops:
             say(f"no job runs: {one_line(stop.evidence)}\n    remedy:   {stop.remedy}")
         for each in checked:
-            _print(each)
+            _print(each, "in order in itself; it does not run, as is said above" if stops else "in order")
         if not_seen := unseen(place):
             say(f"not seen: {not_seen}")
     raise typer.Exit(int(code))
@@ -188,12 +188,12 @@ def _reads_pictures(plan: pipeline.RunPlan) -> str:
     return found.name if find_spec("PIL") else f"{found.name}, for PDF only: Pillow is not installed (cloister[ocr])"
 
 
-def _print(checked: Checked) -> None:
+def _print(checked: Checked, in_order: str) -> None:
     for problem in checked.problems:
         say(str(problem))
     if checked.refusal:
         say(f"{checked.name}: model refused: {checked.refusal}")
     if checked.plan:
-        say(f"{checked.name}: in order")
+        say(f"{checked.name}: {in_order}")
         for key, value in checked.plan.items():
             say(f"  {key:<7} {value}")

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from jobs.cli.files import unwritable
 from jobs.cli.options import JsonOption, WorkspaceOption, job_names
 from jobs.cli.output import print_json, say
 from jobs.config.workspace import open_workspace
@@ -100,7 +101,7 @@ def _save(path: Path, now: Baseline) -> None:
     try:
         write_baseline(path, now)
     except OSError as error:
-        raise ConfigError(Problem(str(path), f"cannot be written: {error.strerror}", "a file in a folder")) from error
+        raise unwritable(path, error) from error
 
 
 def _to_json(

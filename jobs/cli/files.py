@@ -1,6 +1,7 @@
 """Files that an operator names: keys, checkpoints, proofs. What cannot be read or written is a ConfigError."""
 
 from pathlib import Path
+from shlex import quote
 
 import audit
 from jobs.errors import ConfigError, Problem
@@ -46,12 +47,20 @@ def read_proof(path: Path) -> str:
     return data.decode(errors="surrogateescape")
 
 
+def unwritable(path: Path, error: OSError) -> ConfigError:
+    """Why a file cannot be written, and what helps where its folder is missing."""
+    if isinstance(error, FileNotFoundError) and not (folder := path.parent).exists():
+        found, remedy = f"there is no folder {folder}", f"mkdir -p {quote(str(folder))}"
+        return ConfigError(Problem(str(path), f"cannot be written: {found}", None, remedy))
+    return ConfigError(Problem(str(path), f"cannot be written: {error.strerror}"))
+
+
 def write_given(path: Path, data: bytes) -> None:
     """Put `data` there, in the place of what was there."""
     try:
         path.write_bytes(data)
     except OSError as error:
-        raise ConfigError(Problem(str(path), f"cannot be written: {error.strerror}")) from error
+        raise unwritable(path, error) from error
 
 
 def read_key(option: str, text: str, *, witness: bool = False) -> str:

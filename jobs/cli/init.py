@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -77,6 +78,7 @@ def init(
         refuse_root(folder)
         refuse_newer(folder)
     if new:
+        _refuse_inside(folder)
         _make(folder, origin or default_origin(folder))
     elif origin is not None and origin != load_site(folder / "site.yaml").log.origin:
         raise ConfigError(Problem(shown(folder), "its log has another origin already", None, "leave out --origin"))
@@ -106,6 +108,15 @@ def example_file(name: str) -> Path:
         remedy = did_you_mean(name, list(known))
         raise ConfigError(Problem("--example", f"no example {name!r}", f"one of {', '.join(known)}", remedy))
     return known[name]
+
+
+def _refuse_inside(folder: Path) -> None:
+    """ConfigError for a folder within one in which a workspace keeps what is its own."""
+    for path in (Path(os.path.normpath(folder.absolute())), folder.resolve()):
+        for inner, root in pairwise((path, *path.parents)):
+            if inner.name in ("audit", *FOLDERS) and (root / "site.yaml").is_file():
+                found = f"it lies in {inner.name}/ of the workspace {root}, which keeps its own files there"
+                raise ConfigError(Problem(shown(folder), found, "a folder outside of it", "choose another folder"))
 
 
 def _make(folder: Path, origin: str) -> None:
@@ -196,10 +207,11 @@ def _tell(
     job = copied[0] if copied else "JOB"
     for name in copied:
         say(f"  put documents into inbox/{name}/")
-    if not copied:
-        say(f"  write jobs/JOB.yaml, or copy an example: cloister init . --example {next(iter(examples()), 'NAME')}")
     models = {load_job(folder / "jobs" / f"{name}.yaml").config.model.name: None for name in copied}
     for model in models or ["NAME"]:
         if not (folder / "models" / f"{model}.gguf").exists():
             say(f"  cloister model import FILE.gguf or a Hugging Face FOLDER --name {model}")
+    if not copied:
+        example = next(iter(examples()), "NAME")
+        say(f"  cloister new JOB; or copy an example: cloister init . --example {example}")
     say(f"  cloister check {job} && cloister run {job}")

@@ -14,7 +14,7 @@ from jobs.cli.options import JsonOption, WorkspaceOption
 from jobs.cli.output import print_json, say
 from jobs.config.plan import make_plan
 from jobs.config.workspace import find_job, load_job_of, open_workspace
-from jobs.errors import ConfigError, Problem
+from jobs.errors import ConfigError, Problem, StoppedError
 from jobs.progress import telling
 from jobs.visible import counted, one_line
 
@@ -57,6 +57,9 @@ def learn(
             report = pipeline.learn_head(plan, source, progress, skip_missing=skip_missing)
     except pipeline.ExamplesRefusedError as error:
         raise refusal_of(error, examples) from None
+    except KeyboardInterrupt as stopped:
+        kept = getattr(stopped, "__notes__", ["Nothing is kept, and the same command begins anew."])
+        raise StoppedError(f"models/{loaded.name}.head is as it was.", *kept) from None
     if as_json:
         measured = asdict(report.measured)  # type: ignore[call-overload]  # a dataclass of each task's own
         own = {one.name: getattr(report, one.name) for one in fields(report) if one.name != "measured"}

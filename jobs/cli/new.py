@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,13 +26,15 @@ from jobs.nights.watch import Beside
 
 _WIDTH: Final = 110
 _ASKED: Final[Mapping[str, tuple[str, str]]] = {
-    "labels": ("--label", "Which labels? (with commas between them; NAME=WHAT IT IS says more)"),
-    "fields": ("--field", "Which fields? (with commas between them; NAME:TYPE, such as total:money)"),
+    "labels": ("--label", "Which labels? (NAME, or NAME=WHAT IT IS)"),
+    "fields": ("--field", "Which fields? (NAME, or NAME:TYPE, such as total:money)"),
     "question": ("--question", "Which question?"),
     "sentences": ("--sentences", ""),
 }
 """A key that a task cannot do without -> the option that gives it, and what is asked for it on a terminal."""
 _LEFT_OUT: Final = {"sentences": 5}
+_EACH: Final = ("--label", "--field")
+"""Options that are given once for each; at a terminal they have commas between them."""
 _OF_ITEM: Final = ("type", "description")
 
 
@@ -68,12 +71,7 @@ def new(
     it. Elsewhere it says which option is lacking.
     """
     place = open_workspace(workspace)
-    file, source = place.jobs / f"{job}.yaml", place.root / (folder or f"inbox/{job}")
-    if job.endswith((".yaml", ".yml")):
-        named = f"cloister new {job.rpartition('.')[0]}"
-        raise ConfigError(Problem("JOB", repr(job), "the name of a job, without the ending of its file", named))
-    if file.exists():
-        raise ConfigError(Problem(shown(file), "there is a job of this name", "a new name", "choose another one"))
+    file, source = _new_file(place, job), place.root / (folder or f"inbox/{job}")
     asks = _asker(sys.stdin.isatty() and sys.stderr.isatty() and not as_json)
     chosen = task or asks("--task", f"Which task? ({', '.join(task_names())})")
     if chosen not in task_names():
@@ -99,13 +97,27 @@ def new(
     say(f"  put documents into {into}\n  cloister check {job} && cloister run {job}")
 
 
+def _new_file(place: Workspace, job: str) -> Path:
+    """The file of a job that there is not yet. ConfigError."""
+    file = place.jobs / f"{job}.yaml"
+    if job.endswith((".yaml", ".yml")):
+        named = f"cloister new {job.rpartition('.')[0]}"
+        raise ConfigError(Problem("JOB", repr(job), "the name of a job, without the ending of its file", named))
+    if file.exists():
+        raise ConfigError(Problem(shown(file), "there is a job of this name", "a new name", "choose another one"))
+    return file
+
+
 def _asker(is_terminal: bool) -> Callable[[str, str], str]:
     """Asks a person at a terminal; elsewhere ConfigError, with the option that gives the answer."""
 
     def ask(option: str, question: str) -> str:
-        if is_terminal and (answer := str(typer.prompt(question, err=True, default="", show_default=False)).strip()):
+        commas = "; with commas between them" if option in _EACH else ""
+        said = typer.prompt(question + commas, err=True, default="", show_default=False) if is_terminal else ""
+        if answer := str(said).strip():
             return answer
-        raise ConfigError(Problem("cloister new", f"no {option}", question, f"give it as {option}, or on a terminal"))
+        given = f"give it as {option}" + (", once for each" if option in _EACH else "")
+        raise ConfigError(Problem("cloister new", f"no {option}", question, f"{given}, or on a terminal"))
 
     return ask
 
@@ -122,18 +134,24 @@ def _keys(task: str, given: Mapping[str, Any], asks: Callable[[str, str], str]) 
         if name in section.model_fields:
             said: Any = given[name] or _LEFT_OUT.get(name) or asks(*_ASKED[name])
             is_list = section_at(job_config(), ("task", task, name)) is not None
-            yield name, [_item(each, typed=name == "fields") for each in _several(said)] if is_list else said
+            yield name, [_item(each, _ASKED[name][0]) for each in _several(said)] if is_list else said
 
 
 def _several(said: str | Sequence[str]) -> Sequence[str]:
     """The answers, which a person at a terminal typed into one line."""
-    return [part for part in map(str.strip, said.split(",")) if part] if isinstance(said, str) else said
+    return [part for part in map(str.strip, re.split(r",(?![^{]*\})", said)) if part] if isinstance(said, str) else said
 
 
-def _item(said: str, *, typed: bool) -> dict[str, str]:
-    """NAME or NAME=TEXT as a mapping of the file; where it is `typed` also NAME:TYPE and NAME:TYPE=TEXT."""
+def _item(said: str, option: str) -> dict[str, str]:
+    """NAME or NAME=TEXT as a mapping of the file; of --field also NAME:TYPE and NAME:TYPE=TEXT. ConfigError."""
     named, _, text = said.partition("=")
-    name, _, kind = named.partition(":") if typed else (named, "", "")
+    name, _, kind = named.partition(":") if option == "--field" else (named, "", "")
+    if "," in name:
+        each = " ".join(f"{option} {part.strip()}" for part in name.split(","))
+        raise ConfigError(Problem(option, f"the name {name!r}", "a name without a comma", f"once for each: {each}"))
+    if kind.strip() == "regex" and not text.strip():
+        expected = "NAME:regex=PATTERN, such as 'order:regex=PO-[0-9]{5}'"
+        raise ConfigError(Problem(option, f"{said!r}, a regex without its pattern", expected))
     told = {"type": kind.strip(), "pattern" if kind.strip() == "regex" else "description": text.strip()}
     return {"name": name.strip(), **{key: value for key, value in told.items() if value}}
 
@@ -165,7 +183,7 @@ def _tried(place: Workspace, text: str, file: Path) -> tuple[LoadedJob, pipeline
     try:
         job = parse_job(text.encode(), file)
         Beside(place, [*readable_jobs(place), job], [path.stem for path in place.job_files()]).check(job)
-        return job, make_plan(place, job)
+        return job, make_plan(place, job, tells=False)
     except ConfigError as error:
         told = [Problem("cloister new", each.found, each.expected, each.remedy) for each in error.problems]
         raise ConfigError(*told) from None

@@ -47,6 +47,12 @@ PassphraseOption = Annotated[
         show_default=False,
     ),
 ]
+NewestOption = Annotated[
+    bool, typer.Option("--newest", help="Of each path only the newest file, whatever the job says.")
+]
+AllVersionsOption = Annotated[
+    bool, typer.Option("--all-versions", help="Of each path all files, also where the job says: versions: newest.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of text.")]
 WaitOption = Annotated[
     float,
@@ -64,6 +70,14 @@ SomeJobsArgument = Annotated[list[str] | None, _JOBS]
 DocumentArgument = Annotated[
     str, typer.Argument(metavar="DOC", help="Its path below the input folder, or its sha256 (six digits or more).")
 ]
+
+
+def newest_of(newest: bool, all_versions: bool) -> bool | None:
+    """What --newest and --all-versions ask for; None where neither is given, and the job says it. ConfigError for
+    both."""
+    if newest and all_versions:
+        raise ConfigError(Problem("--newest", "given together with --all-versions", "one of them", "leave out one"))
+    return newest if newest or all_versions else None
 
 
 def check_reason(reason: str) -> None:

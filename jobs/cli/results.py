@@ -18,7 +18,8 @@ import typer
 from rich.text import Text
 
 import pipeline
-from jobs.cli.options import JsonOption, WorkspaceOption
+from jobs.cli.files import unwritable
+from jobs.cli.options import AllVersionsOption, JsonOption, NewestOption, WorkspaceOption, newest_of
 from jobs.cli.output import print_json, print_json_array, print_table, say, shortened
 from jobs.config.load import LoadedJob, did_you_mean
 from jobs.config.plan import digest_today, make_site, task_today
@@ -49,14 +50,6 @@ TableOption = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="FILE", help="Write a table to this file: .xlsx, .csv, .parquet or .jsonl."),
 ]
-NewestOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--newest/--all-versions",
-        help="Of each path only the newest file, or all of them; if left out, as the job says (versions).",
-        show_default=False,
-    ),
-]
 _ANSWER_CHARACTERS = 160
 _NOTE_CHARACTERS = 80
 _NOTES = 3
@@ -73,7 +66,8 @@ def results(
     ] = Settings.ALL,
     state: StateOption = None,
     sort: SortOption = None,
-    newest: NewestOption = None,
+    newest: NewestOption = False,
+    all_versions: AllVersionsOption = False,
     out: TableOption = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
@@ -88,11 +82,11 @@ def results(
     asks for them. A row whose path has a newer file is marked with the entry of that one's row ("newer_file"); --newest
     leaves it out. The files are not held against the log by this: `audit verify` does that.
     """
-    place = open_workspace(workspace)
+    place, only = open_workspace(workspace), newest_of(newest, all_versions)
     if job is not None:
         _check_known(place, job)
     states = tuple(_checked_states(failed, state or ()))
-    asked = Asked(place, job, states, _checked_sort(sort), limit, settings is Settings.CURRENT, newest)
+    asked = Asked(place, job, states, _checked_sort(sort), limit, settings is Settings.CURRENT, only)
     if out:
         _write(asked, out, as_json)
         return
@@ -220,9 +214,10 @@ def _write(asked: Asked, out: Path, as_json: bool) -> None:
     unknown = f"; jobs/{asked.job}.yaml cannot be read, so its columns are those of the settings that made the rows"
     try:
         count = pipeline.write_table(site, rows, out, asked.task)
-    except (pipeline.TableRefusedError, OSError) as error:
-        told = f"cannot be written: {error.strerror}" if isinstance(error, OSError) else str(error)
-        raise ConfigError(Problem(str(out), told)) from error
+    except pipeline.TableRefusedError as error:
+        raise ConfigError(Problem(str(out), str(error))) from error
+    except OSError as error:
+        raise unwritable(out, error) from error
     if as_json:
         print_json({"file": out, "rows": count})
     else:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import pipeline
+from jobs.cli.files import unwritable
 from jobs.cli.options import JsonOption, WorkspaceOption, job_names
 from jobs.cli.output import print_json, say
 from jobs.cli.queue_options import (
@@ -78,7 +79,7 @@ def export(
     try:
         out.write_bytes(data)
     except OSError as error:
-        raise ConfigError(Problem(str(out), f"cannot be written: {error.strerror}")) from error
+        raise unwritable(out, error) from error
     if as_json:
         print_json({"file": out, "rows": len(found)})
     else:

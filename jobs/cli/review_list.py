@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
 import pipeline
-from jobs.cli.options import JsonOption, WorkspaceOption
+from jobs.cli.options import AllVersionsOption, JsonOption, NewestOption, WorkspaceOption, newest_of
 from jobs.cli.output import print_json, print_table, say
 from jobs.cli.queue_options import (
     DecidedOption,
@@ -40,6 +41,8 @@ def list_(
     text: TextOption = None,
     decided: DecidedOption = None,
     current_settings: SettingsOption = False,
+    newest: NewestOption = False,
+    all_versions: AllVersionsOption = False,
     sort: SortOption = "score",
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, metavar="N", help="At most N rows.")] = 20,
     after: Annotated[
@@ -52,21 +55,23 @@ def list_(
 
     What a person has decided comes behind them, and what failed or came again last. --sort uncertain has the answers
     first of which the model was the least sure, whose labels teach it most. Each row is named by the number of its
-    entry, which accept, correct, reject and show take. The list comes from an index in state/, which may be deleted at
-    any time.
+    entry, which accept, correct, reject and show take. A row whose path has a newer file says so; it is left out where
+    the job's last run said `versions: newest`, or where --newest asks for that. The list comes from an index in
+    state/, which may be deleted at any time.
     """
-    place = open_workspace(workspace)
+    place, only = open_workspace(workspace), newest_of(newest, all_versions)
     wanted = chosen(
         place, job, state or (), label or (), failure or (), folder, night, text, decided, current_settings, sort
     )
+    asked = replace(wanted.asked, versions={None: "rule", True: "newest", False: None}[only])
     site = make_site(place)
     with pipeline.open_queue(site) as queue:
         queue.refresh()
         try:
-            page = queue.page(wanted.asked, wanted.sort, after, limit)
+            page = queue.page(asked, wanted.sort, after, limit)
         except ValueError as error:
             raise ConfigError(Problem("--after", str(error), "the place that a list in the same order told")) from error
-    record(site, pipeline.ReadResults(of_job=job, failed=wanted.asked.states == ("failed",), limit=limit))
+    record(site, pipeline.ReadResults(of_job=job, failed=asked.states == ("failed",), limit=limit))
     if as_json:
         print_json({"rows": page.items, "total": page.total, "after": page.next})
     elif not page.items:
@@ -90,4 +95,5 @@ def _print(page: pipeline.Page, job: str | None) -> None:
 def _cells(item: pipeline.Item) -> list[str | Text]:
     state = f"{item.review_action} by {item.review_by}" if item.review_action else item.state
     score = "" if item.score is None else f"{item.score:.2f}"
-    return [str(item.entry), item.path, state, score, item.answer]
+    newer = f"\na newer file has this path: entry {item.newer_file:,}" if item.newer_file is not None else ""
+    return [str(item.entry), f"{item.path}{newer}", state, score, item.answer]

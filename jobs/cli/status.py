@@ -244,7 +244,7 @@ def _print(told: dict[str, Any]) -> None:
         say(f"worker     {one_line(name)} {each['state']} since {moment(each['since'])}")
     say(f"serve      {_process(told['serve'], 'does not run')}")
     if not told["jobs"]:
-        say("jobs       none; write jobs/NAME.yaml, or copy an example: cloister init . --example NAME")
+        say("jobs       none; begin one: cloister new JOB; or copy an example: cloister init . --example NAME")
     for job in told["jobs"]:
         say(f"\n{job['job']}")
         if "problems" in job:

@@ -21,6 +21,7 @@ from jobs.config.asked import QualityConfig, TaskConfig, section_of_task
 from jobs.config.section import Items, RefusedValueError, Section, Text, check_unique, inside
 from jobs.config.when import NotifyConfig, ScheduleConfig, WindowConfig
 from jobs.errors import Steps
+from jobs.visible import quoted
 
 T = TypeVar("T", bound="Section")
 
@@ -28,7 +29,8 @@ T = TypeVar("T", bound="Section")
 def _below(pattern: str) -> str:
     if pattern.startswith(("/", "~")) or ".." in pattern.split("/"):
         expected = "a folder below the input folder, such as urgent or */urgent"
-        raise RefusedValueError(f"the pattern {pattern!r}", expected, "write it without '..', and as it lies there")
+        remedy = "write it without '..', and as it lies there"
+        raise RefusedValueError(f"the pattern {quoted(pattern)}", expected, remedy)
     return pattern
 
 

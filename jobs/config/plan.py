@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,6 +17,7 @@ from jobs.config.load import LoadedJob, shown
 from jobs.config.workspace import ASK, FOLDERS, Workspace, load_job_of, mount_point, mount_problem
 from jobs.errors import NO_ROOM, ConfigError, Problem, Steps, remedy_of
 from jobs.silence.seal import silence
+from jobs.visible import visible
 
 _MIB = 2**20
 _REQUESTS = 50_000
@@ -48,12 +50,15 @@ def make_site(workspace: Workspace) -> pipeline.Site:
     )
 
 
-def make_plan(workspace: Workspace, job: LoadedJob) -> pipeline.RunPlan:
-    """The run of `job`. ConfigError with all problems that the file alone does not show."""
+def make_plan(workspace: Workspace, job: LoadedJob, *, tells: bool = True) -> pipeline.RunPlan:
+    """The run of `job`. ConfigError with all problems that the file alone does not show. `tells`: a line on stderr says
+    that a folder which the file names was made."""
     folder, inbox = input_folder(workspace, job), workspace.root / "inbox"
     # a folder elsewhere may be on a disk that is not mounted, and one made in its place would hide that
     if not folder.exists() and Path(os.path.normpath(folder)).is_relative_to(inbox):
         folder.mkdir(parents=True, exist_ok=True)
+        if tells and job.config.input.folder:
+            print(visible(f"{job.name}: the folder {shown(folder)} was not there; made now"), file=sys.stderr)
     problems = [*_folder_problems(workspace, job), *_encryption_problems(workspace, job)]
     task = _task(job, problems)
     if problems or task is None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, GetJsonSchemaHandler, Strict, model_validator
 
 from jobs.errors import Steps
+from jobs.visible import quoted
 
 Items = Strict(False)  # YAML has lists where frozen values are tuples; what is in them stays strict
 
@@ -60,9 +61,10 @@ def _not_blank(text: str) -> str:
 def inside(path: str) -> str:
     """A path below the workspace, or an absolute one. RefusedValueError."""
     if path.startswith("~"):
-        raise RefusedValueError(f"the folder {path!r}", "a path without '~'", "write the whole path")
+        raise RefusedValueError(f"the folder {quoted(path)}", "a path without '~'", "write the whole path")
     if not path.startswith("/") and ".." in path.split("/"):
-        raise RefusedValueError(f"the folder {path!r}", "a path below the workspace, or an absolute one", "remove '..'")
+        expected = "a path below the workspace, or an absolute one"
+        raise RefusedValueError(f"the folder {quoted(path)}", expected, "remove '..'")
     return path
 
 

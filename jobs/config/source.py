@@ -27,6 +27,7 @@ from ruamel.yaml.events import (
 from ruamel.yaml.reader import ReaderError
 
 from jobs.errors import ConfigError, Problem, Steps
+from jobs.visible import quoted
 
 MAX_BYTES = 2**20
 MAX_DEPTH = 32
@@ -113,7 +114,7 @@ def describe(value: Any) -> str:
         case int() | float():
             return f"the number {value}"
         case str():
-            return f"the text {value if len(value) <= 60 else value[:57] + '...'!r}"
+            return f"the text {quoted(value if len(value) <= 60 else value[:57] + '...')}"
         case dict():
             return "a mapping"
         case list():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,9 +52,9 @@ def _of_job(job: Mapping[str, Any]) -> Iterator[Need]:
     if job.get("not_served"):
         yield Need("not_served", name, f"No `cloister serve` runs, and the start of {job['not_served']} was not made.")
     if job["state"] == "broken":
-        yield Need("broken", name, f"The job cannot be run: {job['problems']}")
+        yield Need("broken", name, f"The job cannot be run: {_joined(job['problems'])}")
     elif job["refused"]:
-        yield Need("refused", name, f"The job is refused: {job['refused']}")
+        yield Need("refused", name, f"The job is refused: {_joined(job['refused'])}")
     if last is None:
         return
     failed = last["counts"].get("failed", 0)
@@ -69,6 +70,11 @@ def _of_job(job: Mapping[str, Any]) -> Iterator[Need]:
         case _ if failed:
             documents = "1 document" if failed == 1 else f"{failed:,} documents"
             yield Need("failed", name, f"{documents} failed in the last run; cloister results {name} names them.")
+
+
+def _joined(problems: str) -> str:
+    """Problems, each with its expectation and remedy in further lines, as one line."""
+    return re.sub(r"\n\s*(?:(expected|remedy):\s*)?", lambda found: f"; {found[1]}: " if found[1] else "; ", problems)
 
 
 def _full(workspace: Workspace) -> Iterator[Need]:

@@ -82,17 +82,22 @@ class KeptVectors:
         self._save(self._used)
         self._kept, self._used = {}, {}
 
-    def save_so_far(self) -> None:
-        """Keep these and those of before, for who goes on where somebody stopped this."""
-        self._save(self._used | self._kept)
+    def save_so_far(self) -> bool:
+        """Keep these and those of before, for who goes on where somebody stopped this; whether they are kept."""
         self._saved = monotonic()
+        return self._save(self._used | self._kept)
 
-    def _save(self, vectors: Mapping[bytes, Vectors]) -> None:
-        """Write the first of these vectors, if they are not too few; a disk that is full, or may not be written, costs
-        time only."""
-        if self._secret and vectors.keys() != self._kept.keys() and len(vectors) >= WORTH:
-            with suppress(OSError):
+    def _save(self, vectors: Mapping[bytes, Vectors]) -> bool:
+        """Write the first of these vectors, if they are not too few, and say whether they are there; a disk that is
+        full, or may not be written, costs time only."""
+        if not self._secret or len(vectors) < WORTH:
+            return False
+        try:
+            if vectors.keys() != self._kept.keys():
                 _write(self._path, self._facts, dict(islice(vectors.items(), MOST)), self._secret)
+        except OSError:
+            return False
+        return True
 
 
 @contextmanager
@@ -102,8 +107,9 @@ def kept_vectors(plan: RunPlan, model: engine.Model, what: str) -> Iterator[Kept
     kept = KeptVectors(model, vectors_of(plan.site) / f"{plan.job}.{what}", facts, _secret(plan.site))
     try:
         yield kept
-    except BaseException:
-        kept.save_so_far()
+    except BaseException as error:
+        if kept.save_so_far():
+            error.add_note("The vectors of what was embedded are kept, and the same command goes on from there.")
         raise
     kept.save()
 

@@ -93,6 +93,10 @@ class TextWriter:
         """Say what of the text cannot be trusted as it stands; the document's state is then `review`."""
         self._hidden.review(why)
 
+    def turned(self, text: str) -> None:
+        """Say that text is forced from right to left: a person must look if it has letters of the other direction."""
+        self._hidden.turned(marked(text)[0])
+
     def gap(self) -> None:
         """Write an empty line before what comes next."""
         if self._parts:
@@ -139,7 +143,8 @@ class TextWriter:
     def reserve(self, characters: int) -> None:
         """Make sure that so much more text may be written; else DocumentError(TOO_LARGE)."""
         if self.length + characters > self._limit:
-            reason = f"its text is longer than limits.text_characters ({self._most:,}) allows"
+            least = self._most - self._limit + self.length + characters
+            reason = f"its text is longer than limits.text_characters ({self._most:,}) allows: it has {least:,} or more"
             raise DocumentError(Failure.TOO_LARGE, reason)
 
     def inner(self) -> "TextWriter":

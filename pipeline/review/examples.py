@@ -7,13 +7,15 @@ is gone are left out, and so is what the job does not ask any more.
 
 import contextlib
 import json
+import re
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import BadPartError
-from pipeline.learn.examples import refused
+from pipeline.learn.examples import ExamplesRefusedError, refused
 from pipeline.learn.reading import work_of
 from pipeline.plan import RunPlan
 from pipeline.records.current import answers_of
@@ -35,18 +37,28 @@ def review_examples(plan: RunPlan, *, placed: bool) -> Iterator[Path]:
     audit.AuditError, OSError."""
     plan.site.state.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="review-", dir=plan.site.at_rest.cache(plan.site.state)) as folder:
-        file, count = Path(folder) / "review.jsonl", 0
+        file, rows = Path(folder) / "review.jsonl", list[int]()
         with file.open("x", encoding="utf-8") as lines:
-            for example in _examples(plan, placed):
+            for row, example in _examples(plan, placed):
                 lines.write(json.dumps(example, ensure_ascii=False) + "\n")
-                count += 1
-        if not count:
+                rows.append(row)
+        if not rows:
             found = f"no row of {plan.job} was accepted or corrected, or their texts are gone"
             raise refused(REVIEW, found, "rows that people decided on", "decide on some with `cloister review`")
-        yield file
+        try:
+            yield file
+        except ExamplesRefusedError as error:
+            line = re.compile(rf"{re.escape(str(file))}(?::(\d+))?")
+
+            def told(text: str) -> str:  # rows that people know, for lines of a file that they never saw
+                return line.sub(lambda at: f"{REVIEW}, row {rows[int(at[1]) - 1]}" if at[1] else REVIEW, text)
+
+            mistakes = [replace(one, where=told(one.where), found=told(one.found)) for one in error.mistakes]
+            raise ExamplesRefusedError(mistakes) from None
 
 
-def _examples(plan: RunPlan, placed: bool) -> Iterator[dict[str, Any]]:
+def _examples(plan: RunPlan, placed: bool) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows on which people decided, by the number of their entry, as lines of examples."""
     history = KNOWN.history(plan.site, plan.job)
     for entry in documents_at(plan.site, list(history.decided.values())):
         decided = entry.review is not None and entry.review.action != REJECTED
@@ -60,7 +72,7 @@ def _examples(plan: RunPlan, placed: bool) -> Iterator[dict[str, Any]]:
         except (LookupError, BadPartError, OSError):
             continue
         if (taught := _taught(plan, row, placed)) is not None:
-            yield {"text": text, **taught}
+            yield entry.n, {"text": text, **taught}
 
 
 def _taught(plan: RunPlan, row: Row, placed: bool) -> dict[str, Any] | None:

@@ -3,6 +3,8 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from jobs.cli.init import examples
 from jobs.config.load import load_job, load_site
 from tests.jobs.conftest import Cloister
@@ -27,7 +29,10 @@ def test_a_new_workspace(cloister: Cloister, tmp_path: Path) -> None:
 def test_the_models_of_the_examples_are_named(cloister: Cloister, tmp_path: Path) -> None:
     told = cloister("init", tmp_path / "ws", "--example", "invoice-fields", "--example", "report-digest").out
     assert [line.split()[-1] for line in told.splitlines() if "model import" in line] == ["all-minilm-l6-v2-q8_0"]
-    assert "--name NAME" in cloister("init", tmp_path / "other").out
+    told = cloister("init", tmp_path / "other").out
+    assert "--name NAME" in told
+    assert "cloister new JOB; or copy an example: cloister init . --example " in told
+    assert "begin one: cloister new JOB" in cloister("status", "--workspace", tmp_path / "other").out
 
 
 def test_every_example_is_a_good_job_and_is_copied(cloister: Cloister, tmp_path: Path) -> None:
@@ -55,6 +60,25 @@ def test_again_it_only_adds(cloister: Cloister, tmp_path: Path) -> None:
     assert cloister("init", root, "--example", name).code == 2
     assert changed.read_text() == "job: mine\n"
     assert cloister("init", root, "--origin", "another").code == 2
+
+
+def test_no_workspace_within_the_folders_of_another(
+    cloister: Cloister, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "ws"
+    cloister("init", root)
+    (root / "inbox").rmdir()
+    (tmp_path / "scans").mkdir()
+    (root / "inbox").symlink_to(tmp_path / "scans")
+    for inner in ("inbox/a/b", "outbox", "audit/x", "state/new"):
+        done = cloister("init", root / inner)
+        assert (done.code, f"of the workspace {root}, which keeps its own" in done.err) == (2, True), inner
+        assert not (root / inner / "site.yaml").exists()
+    assert not list((tmp_path / "scans").iterdir())
+    monkeypatch.chdir(root / "outbox")
+    assert cloister("init", "x").code == 2
+    assert cloister("init", "../../other").code == 0, "another place, whose path leads through the workspace"
+    assert cloister("init", tmp_path / "archive" / "a").code == 0, "a folder of that name, and no workspace"
 
 
 def test_a_folder_with_something_in_it_is_left_alone(cloister: Cloister, tmp_path: Path) -> None:

@@ -215,7 +215,12 @@ def test_what_was_stopped_goes_on_where_it_was(
         return counted(model, texts)
 
     monkeypatch.setattr(engine.Model, "embed", stopped)
-    assert cloister("learn", "find", "--examples", examples).code != 0
+    told = cloister("learn", "find", "--examples", examples)
+    assert (told.code, told.err.splitlines()[-1]) == (
+        130,
+        "Interrupted. models/find.head is as it was. The vectors of what was embedded are kept, and the same command "
+        "goes on from there.",
+    )
     done = set(asked)
     asked.clear()
     monkeypatch.setattr(engine.Model, "embed", counted)
@@ -226,6 +231,11 @@ def test_what_was_stopped_goes_on_where_it_was(
     assert '"at": "reading examples"' in told.err
     first = (finding.root / "models" / "find.head").read_bytes()
     shutil.rmtree(finding.root / "state" / "vectors")
+    monkeypatch.setattr(vectors, "WORTH", 1000)
+    monkeypatch.setattr(engine.Model, "embed", stopped)
+    told = cloister("learn", "find", "--examples", examples)
+    assert (told.code, told.err.endswith("Nothing is kept, and the same command begins anew.\n")) == (130, True)
+    monkeypatch.setattr(engine.Model, "embed", counted)
     assert cloister("learn", "find", "--examples", examples).code == 0
     assert (finding.root / "models" / "find.head").read_bytes() == first, "the same head as without a stop"
 

@@ -97,7 +97,11 @@ def test_nothing_is_overwritten(ready: Place, cloister: Cloister) -> None:
     [
         (["m24"], "give it as --task, or on a terminal"),
         (["m24", "--task", "extraction"], "did you mean 'extract'?"),
-        (["m24", "--task", "extract"], "give it as --field, or on a terminal"),
+        (["m24", "--task", "extract"], "give it as --field, once for each, or on a terminal"),
+        (["m24", "--task", "classify", "--label", "a, b=c, d"], "once for each: --label a --label b"),
+        (["m24", "--task", "extract", "--field", "total:regex"], "expected: NAME:regex=PATTERN"),
+        (["m24", "--task", "extract", "--field", "total:regex= "], "expected: NAME:regex=PATTERN"),
+        (["m24", "--task", "extract", "--folder", "inbox/m24x", "--field", "total:amount"], "did you mean 'money'?"),
         (["m24", "--task", "classify", "--label", "a"], "at least 2 labels"),
         (["m24", "--task", "extract", "--field", "total:amount"], "did you mean 'money'?"),
         (["m24", "--task", "extract", "--field", "total:regex=("], "cloister new: '(' is no regular expression"),
@@ -115,6 +119,7 @@ def test_nothing_is_overwritten(ready: Place, cloister: Cloister) -> None:
 def test_what_is_refused_writes_nothing(ready: Place, cloister: Cloister, words: list[str], told: str) -> None:
     done = cloister("new", *words)
     assert (done.code, told in done.err) == (2, True), done.err
+    assert "made now" not in done.err
     assert [path.name for path in (ready.root / "jobs").glob("*.yaml")] == ["sort.yaml"]
     assert not list(ready.root.rglob("x.yaml"))
     assert not [path for path in (ready.root / "inbox").iterdir() if path.name.startswith("m24")]
@@ -145,6 +150,12 @@ def test_three_questions_at_a_terminal(both: Place, cloister: Cloister) -> None:
     labels = load_job(both.root / "jobs/m24.yaml").config.task.labels  # type: ignore[attr-defined]
     assert [(each.name, each.description) for each in labels] == [("lease", "a lease"), ("invoice", "")]
     assert cloister("check", "m24").code == 0
+    done = at_terminal(["r", "--task", "extract", "--model", "tiny"], "order:regex=[0-9]{2,3}, plain\n")
+    assert (done.code, "with commas between them" in done.err) == (0, True), done.err
+    fields = load_job(both.root / "jobs/r.yaml").config.task.fields  # type: ignore[attr-defined]
+    assert [(each.name, each.pattern) for each in fields] == [("order", "[0-9]{2,3}"), ("plain", None)]
+    done = at_terminal(["s"], "\x04")
+    assert (done.code, "Interrupted." in done.err, "defect" in done.err) == (130, True, False), done.err
     assert at_terminal(["n", "--task", "summarize", "--model", "tiny"], "").err == "", "nothing is left to ask"
     assert at_terminal(["o"], "\n").code == 2
     assert not (both.root / "jobs/o.yaml").exists()

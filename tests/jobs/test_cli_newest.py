@@ -61,6 +61,24 @@ def test_newest_is_asked_for_or_is_the_rule_of_the_job(corrected: Place, cloiste
     assert rows(cloister, "--newest") == [row for row in rows(cloister) if row[1] is None], "without the job's file"
 
 
+def test_people_are_told_and_the_rule_is_followed(corrected: Place, cloister: Cloister) -> None:
+    def listed(*more: str) -> list[str]:
+        return [row["path"] for row in cloister("review", "list", "sort", "--json", *more).json["rows"]]
+
+    (older, newer) = [each["n"] for each in entries(corrected, "document") if each["path"] == "bill.txt"]
+    assert f"a newer file has this path: entry {newer}" in cloister("review", "list", "sort").out
+    assert f"a newer file has this path: entry {newer}" in cloister("review", "show", str(older)).out
+    assert (listed().count("bill.txt"), listed("--newest").count("bill.txt")) == (2, 1)
+    corrected.job("sort", SORT + "versions: newest\n")
+    corrected.drop("sort", "new.txt", f"{LEASE}Another.")
+    assert cloister("run", "sort").code == 0
+    assert (listed().count("bill.txt"), listed("--all-versions").count("bill.txt")) == (1, 2)
+    assert "a newer file" not in cloister("review", "list", "sort").out
+    for command in (("results",), ("review", "list")):
+        done = cloister(*command, "--newest", "--all-versions")
+        assert (done.code, "--newest: given together with --all-versions" in done.err) == (2, True)
+
+
 def test_the_console_shows_it(corrected: Place) -> None:
     ann = Browser(open_house(corrected.root), "ann")
     listed = ann.get("/queue?sort=path").words

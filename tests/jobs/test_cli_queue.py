@@ -232,7 +232,14 @@ def test_results_by_state_in_an_order_and_as_tables(filled: Place, cloister: Clo
         assert cloister("results", "sort", "-o", tmp_path / name).code == 0
     assert "a table of which job?" in cloister("results", "-o", tmp_path / "t.csv").err
     assert "no table is written as doc" in cloister("results", "sort", "-o", tmp_path / "t.doc").err
-    assert "cannot be written" in cloister("results", "sort", "-o", tmp_path / "none" / "t.csv").err
+    for words in (("results", "sort", "-o", tmp_path / "no ne" / "t.csv"),
+                  ("review", "export", "sort", "-o", tmp_path / "no ne" / "t.csv")):  # fmt: skip
+        told = cloister(*words).err
+        assert f"t.csv: cannot be written: there is no folder {tmp_path}/no ne\n" in told
+        assert f"    remedy:   mkdir -p '{tmp_path}/no ne'\n" in told
+    (tmp_path / "t.jsonl").unlink()
+    (tmp_path / "t.jsonl").mkdir()
+    assert "cannot be written: " in cloister("results", "sort", "-o", tmp_path / "t.jsonl").err
 
 
 def test_values_of_fields_are_corrected_by_a_sheet(ready: Place, cloister: Cloister, tmp_path: Path) -> None:

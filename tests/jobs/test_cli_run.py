@@ -81,6 +81,16 @@ def test_mistakes_in_jobs_are_told_together_and_the_others_run(ready: Place, clo
     assert len(refused.json["error"]["problems"]) == 3
 
 
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_a_folder_that_was_made_is_told(ready: Place, cloister: Cloister, command: str) -> None:
+    ready.job("odd", SORT.replace("input: {{", "input: {{folder: inbox/scna, "))
+    told = "odd: the folder inbox/scna was not there; made now\n"
+    first, second = cloister(command, "odd"), cloister(command, "odd")
+    assert (first.code, told in first.err, told in second.err) == (0, True, False), first.err
+    (ready.root / "inbox/sort").rmdir()
+    assert "made now" not in cloister(command, "sort").err, "the folder of a job that names none"
+
+
 def test_a_missing_folder_is_told_at_its_place(ready: Place, cloister: Cloister) -> None:
     ready.job("other", SORT.replace("settle_seconds: 0,", "settle_seconds: 0, folder: nowhere,"))
     done = cloister("run", "other")

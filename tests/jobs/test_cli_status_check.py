@@ -45,6 +45,8 @@ def test_jobs_that_are_broken_or_refused(ready: Place, cloister: Cloister) -> No
     absent, odd = done.out.splitlines()
     assert absent.startswith("absent: The job is refused: model none: there is no file ")
     assert odd.startswith("odd: The job cannot be run: jobs/odd.yaml:")
+    assert "; expected: one of " in odd
+    assert "  " not in absent + odd
 
 
 def test_a_last_run_that_failed(ready: Place, cloister: Cloister) -> None:

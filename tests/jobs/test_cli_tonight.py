@@ -49,6 +49,7 @@ def test_a_key_that_others_may_read(waiting: Place, cloister: Cloister, mode: in
     refused(waiting, cloister, 2, f"others may read it (mode {mode:04o})", f"chmod 600 {key}")
     told = cloister("run", "sort").err
     assert f"    remedy:   chmod 600 {key}" in told
+    assert "sort: in order in itself; it does not run, as is said above\n" in cloister("check", "sort").out
     assert "Audit log" not in told
     assert "restore" not in told
     key.chmod(0o600)

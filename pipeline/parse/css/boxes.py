@@ -7,6 +7,10 @@ from pipeline.parse.css.syntax import Measure, words
 from pipeline.parse.look.appearance import SLIVER
 
 _FAR = 999.0  # px
+_WIDTH = 800.0  # px: what a share of a width is taken of
+_SIDES = ("left", "right")
+_GAPS = frozenset(("margin-left", "margin-right", "padding-left", "padding-right"))
+_LAID_OUT = ("flex", "grid", "-webkit-box", "-webkit-inline-box")
 _SLIVER = SLIVER * 4 / 3  # px
 _BLOCKS = {
     "address", "article", "aside", "blockquote", "body", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt",
@@ -16,6 +20,8 @@ _BLOCKS = {
     "xmp", "text", "g", "foreignobject", "math",
 }  # fmt: skip
 _TABLES = {"table", "thead", "tbody", "tfoot", "tr", "td", "th", "col", "colgroup"}
+_IN_LINE = {"inline", "ruby", "run-in", "math"}
+_GAP = 0.15  # of the size of letters: what is that far from its neighbour in the line is another word
 _HIDING = {"hidden", "clip", "scroll", "auto", "overlay"}
 
 
@@ -24,7 +30,9 @@ class Box:
     """The box of an element. `exists`: not `display: contents`. `is_block`: it can be moved, scaled and given a
     size. `left` and `top` are how far it is moved, in px. `layer` is its z-index. `is_cut`: it has no room, and what
     does not fit is not shown. `items`: the elements in it are boxes of their own. `may_be_flat`: its height is that
-    of its lines.
+    of its lines. `flow` is how its text stands to what is around it: "lines" of its own, "row" for the cells of one,
+    "apart" for a box beside others, "run" for text that runs on in the line, "left", "right" or "left right" where it
+    does with a gap there; "" as its tag says.
     """
 
     exists: bool
@@ -37,6 +45,7 @@ class Box:
     is_cut: bool
     may_be_flat: bool
     items: bool
+    flow: str
 
 
 def box_of(tag: str, values: Values, size: float, *, laid_out: bool, quirks: bool) -> Box:
@@ -61,8 +70,35 @@ def box_of(tag: str, values: Values, size: float, *, laid_out: bool, quirks: boo
         overflow_hidden=hidden and sized,
         is_cut=hidden and sized and _has_no_room(values, measure),
         may_be_flat="height" not in values and "min-height" not in values,
-        items=bool({"flex", "inline-flex", "grid", "inline-grid"} & set(display)),
+        items=any(one.endswith(_LAID_OUT) for one in display) or (laid_out and "contents" in display),
+        flow=_flow(tag, display, free, values, measure),
     )
+
+
+def _flow(tag: str, display: list[str], free: bool, values: Values, measure: Measure) -> str:
+    """The `flow` of a box; `free`: it floats, is placed on its own, or is an item of a flex or grid box."""
+    if not display and (tag in _BLOCKS or tag in _TABLES):
+        return ""
+    kind = display[-1] if display else ""
+    if kind == "contents":
+        return "run"
+    if kind == "table-row":
+        return "row"
+    if kind == "table-cell" or kind.startswith(("inline-", "-webkit-inline")):
+        return "apart"
+    if display and (kind not in _IN_LINE or display[0] == "block"):
+        return "apart" if display[0] == "inline" else "lines"
+    if free:
+        return "apart"
+    if _GAPS.isdisjoint(values):
+        return "run" if display else ""
+    measure = Measure(measure.em, _WIDTH, measure.quirks)
+    gaps = [side for side in _SIDES if _gap(values, side, measure) >= _GAP * measure.em]
+    return " ".join(gaps) or ("run" if display else "")
+
+
+def _gap(values: Values, side: str, measure: Measure) -> float:
+    return _length(values, f"margin-{side}", measure) + _length(values, f"padding-{side}", measure)
 
 
 def _length(values: Values, name: str, measure: Measure) -> float:

@@ -4,13 +4,14 @@ Custom properties, and `var()` in their place, are those of CSS Custom Propertie
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from lxml import etree
 
 from pipeline.parse.css.declarations import SHORTHANDS, Block, Declared, longhands, read_style
 from pipeline.parse.css.pseudo import Budget, TooMuchError
-from pipeline.parse.css.selectors import Selector, Specificity
+from pipeline.parse.css.selectors import Selector, Specificity, beside
 from pipeline.parse.css.sheet import Layer, Rule, Sheets
 from pipeline.parse.css.syntax import Token, Value, number, rebuilt, significant, word, words
 
@@ -113,8 +114,15 @@ class Cascade:
         self._sheets = sheets
         self._plain: dict[str, list[Rule]] = {}
         self._others: dict[str, list[Rule]] = {}
+        self._asked: tuple[etree._Element | None, list[str]] = (None, [])
+        self._drawn: dict[str, dict[str, list[Rule]]] = {"before": {}, "after": {}}
         for rule in sheets.rules:
+            last, *more = rule.selector.compounds
             index = self._plain if rule.selector.is_plain else self._others
+            if last.drawn in self._drawn:
+                index = self._drawn[last.drawn]
+                tests = tuple(test for test in last.tests if test is not beside)
+                rule = replace(rule, selector=replace(rule.selector, compounds=(replace(last, tests=tests), *more)))
             index.setdefault(_key(rule.selector), []).append(rule)
 
     def declared(self, element: etree._Element, hints: Block | None, variables: Variables) -> tuple[Values, Variables]:
@@ -138,6 +146,16 @@ class Cascade:
         if style:
             _contend(winners, read_style(style), 2, _ATTRIBUTE, _NO_SPECIFICITY)
         return self._settled(winners, variables)
+
+    def drawn(self, element: etree._Element, where: str, variables: Variables) -> Values:
+        """The values that are declared for what is drawn "before" or "after" the content of an element."""
+        index = self._drawn[where]
+        if not index or not (element.attrib or element.tag in index or "*" in index):
+            return {}
+        winners: dict[str, tuple[_Rank, Declared]] = {}
+        for rule in self._selecting(element, self._keys(element), index):
+            _contend(winners, rule.block, 1, rule.layer, rule.selector.specificity)
+        return self._settled(winners, variables)[0] if winners else {}
 
     def _settled(self, winners: dict[str, tuple[_Rank, Declared]], outer: Variables) -> tuple[Values, Variables]:
         own = {name: declared.value for name, (_, declared) in winners.items() if name.startswith("--")}
@@ -186,14 +204,24 @@ class Cascade:
 
     def _matching(self, element: etree._Element) -> list[Rule]:
         found: list[Rule] = []
-        keys = _keys(element)
+        keys = self._keys(element)
         for key in keys:
             found += self._plain.get(key, ())
-        if self.exhausted or not self._others:
+        return found + self._selecting(element, keys, self._others)
+
+    def _keys(self, element: etree._Element) -> list[str]:
+        """All keys under which rules for an element may lie; those of the last element that was asked for are kept."""
+        if self._asked[0] is not element:
+            self._asked = (element, _keys(element))
+        return self._asked[1]
+
+    def _selecting(self, element: etree._Element, keys: list[str], index: dict[str, list[Rule]]) -> list[Rule]:
+        found: list[Rule] = []
+        if self.exhausted or not index:
             return found
         try:
             for key in keys:
-                for rule in self._others.get(key, ()):
+                for rule in index.get(key, ()):
                     if rule.selector.matches(element, self._budget):
                         found.append(rule)
         except TooMuchError:

@@ -9,7 +9,7 @@ from pipeline.parse.css.syntax import Token, Value, colour_and_alpha, read_block
 
 SHORTHANDS = {
     "background": ("background-color", "background-image", "background-clip"),
-    "font": ("font-size", "line-height"),
+    "font": ("font-size", "line-height", "font-family"),
     "overflow": ("overflow-x", "overflow-y"),
     "inset": ("top", "right", "bottom", "left"),
     "margin": ("margin-top", "margin-right", "margin-bottom", "margin-left"),
@@ -21,12 +21,13 @@ SHORTHANDS = {
 """Properties that stand for others."""
 INHERITED = {"visibility", "color", "-webkit-text-fill-color", "font-size", "line-height", "letter-spacing",
              "text-indent", "white-space", "text-shadow", "fill", "fill-opacity", "-webkit-text-stroke",
-             "-webkit-text-stroke-width"}  # fmt: skip
+             "-webkit-text-stroke-width", "font-family", "direction"}  # fmt: skip
 PROPERTIES = {
     *SHORTHANDS, *(one for each in SHORTHANDS.values() for one in each), *INHERITED,
     "display", "opacity", "position", "clip", "clip-path", "width", "height", "max-width", "max-height", "min-width",
     "min-height", "transform", "scale", "translate", "rotate", "zoom", "filter", "content-visibility", "z-index",
     "mix-blend-mode", "isolation", "float", "color-scheme", "all", "vertical-align", "font-variant-position",
+    "unicode-bidi", "content",
 }  # fmt: skip
 _PREFIXED = ("transform", "filter", "clip-path", "mask", "mask-image", "animation", "animation-name", "opacity",
              "animation-fill-mode", "animation-iteration-count", "background-clip")  # fmt: skip
@@ -38,6 +39,8 @@ _KEYWORDS = {
     "content-visibility": {"visible", "hidden", "auto"},
     "float": {"left", "right", "none", "inline-start", "inline-end"},
     "isolation": {"auto", "isolate"},
+    "direction": {"ltr", "rtl"},
+    "unicode-bidi": {"normal", "embed", "isolate", "bidi-override", "isolate-override", "plaintext"},
     "display": {
         "none", "block", "inline", "inline-block", "flex", "inline-flex", "grid", "inline-grid", "table", "table-row",
         "table-cell", "table-caption", "table-column", "table-column-group", "table-row-group", "table-header-group",
@@ -222,14 +225,15 @@ def _is_colour(token: Token) -> bool:
 
 
 def _font(value: Value) -> dict[str, Value]:
-    """The size is the first length, or a word for one; the height of lines follows a slash."""
+    """The size is the first length, or a word for one; the height of lines follows a slash, then come the families."""
     words = {"xx-small", "x-small", "small", "medium", "large", "x-large", "xx-large", "smaller", "larger"}
     for place, token in enumerate(value):
         zero = token.type == "number" and token.value == 0
         if zero or token.type in {"dimension", "percentage", "function"} or word((token,)) in words:
             after = value[place + 1 : place + 3]
             slashed = len(after) == 2 and after[0].type == "literal" and after[0].value == "/"
-            return {"font-size": (token,), "line-height": after[1:] if slashed else ()}
+            families = value[place + 3 if slashed else place + 1 :]
+            return {"font-size": (token,), "line-height": after[1:] if slashed else (), "font-family": families}
     return {}
 
 

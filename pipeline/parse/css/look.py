@@ -10,10 +10,11 @@ from pipeline.parse.css.cascade import Values, Variables, keyword, number_of
 from pipeline.parse.css.declarations import INHERITED, WIDE
 from pipeline.parse.css.effects import UNMOVED, Recolour, Transform, blending, filters, is_cut_away, transform
 from pipeline.parse.css.paint import UNKNOWN, Paint, background, edge, text_paint
-from pipeline.parse.css.syntax import Measure, font_size, read_value, word
+from pipeline.parse.css.syntax import Measure, Value, font_size, read_value, split, word
 from pipeline.parse.look.appearance import FAINTEST, SLIVER, Appearance, squeezed
 from pipeline.parse.look.colours import BLACK, Colour, alike
 from pipeline.parse.look.raised import lowered, raised, struck
+from pipeline.parse.look.symbols import has_signs
 
 POINTS = 0.75
 """Of a px."""
@@ -24,7 +25,8 @@ _PAGE = (0.0, 0.0, 5000.0, 1e9)
 _POINTS_OF_PAGE = (0.0, 0.0, _PAGE[2] * POINTS, _PAGE[3] * POINTS)
 _INITIAL = {"visibility": "visible", "color": "canvastext", "font-size": "medium", "letter-spacing": "normal",
             "text-indent": "0", "white-space": "normal", "line-height": "normal", "fill": "#000",
-            "text-shadow": "none", "-webkit-text-fill-color": "currentcolor"}  # fmt: skip
+            "text-shadow": "none", "font-family": "serif", "direction": "ltr",
+            "-webkit-text-fill-color": "currentcolor"}  # fmt: skip
 _SLIVER = SLIVER / POINTS
 _LEVELS = {"sup": 1, "super": 1, "sub": -1}
 _STRUCK = {"s", "strike", "del"}
@@ -43,7 +45,9 @@ class Look:
     are filters from the outermost in; the first `below` of them change the background, too. `counted`: the text here
     is part of hidden text that was counted already. `backed`: something opaque lies behind it that negative layers
     (z-index) are below of; `sunk`: it is in one of these. `items`: elements in it are laid out as boxes (flex, grid).
-    `level`: 1 for raised, -1 for lowered text. `struck`: a line is drawn through it.
+    `flow`: how the text of the element stands to what is around it (as in boxes.Box). `level`: 1 for raised, -1 for
+    lowered text. `struck`: a line is drawn through it. `font`: the symbol font that it is in, "" for all others.
+    `turned`: all its letters are drawn from right to left, which is the direction (`rtl`) that is set.
     """
 
     shown: bool = True
@@ -67,10 +71,14 @@ class Look:
     below: int = 0
     counted: bool = False
     items: bool = False
+    flow: str = ""
     drawing: bool = False
     quirks: bool = False
     level: int = 0
     struck: bool = False
+    font: str = ""
+    rtl: bool = False
+    turned: bool = False
     declared: Values = field(default_factory=dict)
     variables: Variables = field(default_factory=lambda: Variables({}))
 
@@ -136,7 +144,8 @@ class Look:
     def inside(self, tag: str, values: Values, variables: Variables, *, unknown: bool) -> "Look":
         """The look inside an element with settled values; `unknown`: rules that were not read may set its colours."""
         if not values and not unknown and variables is self.variables:
-            return replace(self, items=False, declared={}) if self.items or self.declared else self
+            usual = not (self.items or self.flow or self.declared)
+            return self if usual else replace(self, items=False, flow="apart" if self.items else "", declared={})
         size = self._size(values)
         box = box_of(tag, values, size, laid_out=self.items, quirks=self.quirks)
         text = self._text(values, size, box, unknown)
@@ -169,8 +178,12 @@ class Look:
         spacing = values.get("letter-spacing", ())
         outer = UNKNOWN if unknown else self.colour
         colour, fill = text_paint(values, outer, drawing=self.drawing)
+        rtl = keyword(values, "direction") == "rtl" if "direction" in values else self.rtl
+        order = keyword(values, "unicode-bidi")
         return replace(
             self,
+            rtl=rtl,
+            turned=rtl if order.endswith("override") else self.turned and order in {"", "normal"},
             shown=visibility not in {"hidden", "collapse"} if visibility else self.shown,
             size=size,
             colour=colour,
@@ -181,7 +194,9 @@ class Look:
             spacing=(measure.length(spacing) or 0.0) if spacing else self.spacing,
             line=_line(values, size) if "line-height" in values else self.line,
             unbroken=keyword(values, "white-space") in {"nowrap", "pre"} if "white-space" in values else self.unbroken,
+            font=_symbol_font(values["font-family"]) if "font-family" in values else self.font,
             items=False,
+            flow=box.flow,
             declared={},
         )
 
@@ -250,6 +265,13 @@ def _level(tag: str, values: Values, size: float, around: float) -> int:
         top, bottom = (measure.length(values.get(name, ())) for name in ("top", "bottom"))
         shift += -top if top is not None else bottom or 0.0
     return 0 if abs(shift) < _NOTABLE * size or abs(shift) > 2 * around else 1 if shift > 0 else -1
+
+
+def _symbol_font(families: Value) -> str:
+    """The first of the families if it is a symbol font, else ""."""
+    first = next(iter(split(families)), ())
+    name = " ".join(token.serialize() for token in first)
+    return name if has_signs(name) else ""
 
 
 def _line(values: Values, size: float) -> float | None:

@@ -5,6 +5,8 @@ An element may lie over all else in the box around it, and hide what it covers.
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import takewhile
+from unicodedata import category
 
 from lxml import etree
 
@@ -14,7 +16,7 @@ from pipeline.parse.css.declarations import Block, declare
 from pipeline.parse.css.look import FIRST, Look
 from pipeline.parse.css.paint import UNKNOWN, background
 from pipeline.parse.css.sheet import Sheets, sheet_in
-from pipeline.parse.css.syntax import Measure, read_value, word, words
+from pipeline.parse.css.syntax import Measure, Token, read_value, word, words
 from pipeline.parse.look.colours import WHITE
 
 _MOST = 200  # elements in a box that are looked at
@@ -98,8 +100,8 @@ NO_TEXT = {
 _OWN_COLOURS = {"a", "button", "input", "mark", "select", "textarea", "legend"}  # that browsers give them
 _DRAWN = {"text", "tspan", "textpath", "a", "foreignobject"}  # of SVG: only in these is text drawn
 _OF_SVG = ("fill", "fill-opacity", "opacity", "display", "visibility", "font-size", "filter", "mask", "clip-path",
-           "transform", "letter-spacing")  # fmt: skip
-_MARKED = {"bgcolor", "background", "color", "text", *_OF_SVG}
+           "transform", "letter-spacing", "font-family")  # fmt: skip
+_MARKED = {"dir", "face", "bgcolor", "background", "color", "text", *_OF_SVG}
 _TOO_MUCH = "its style sheets are too long or too intricate to tell what of the page is seen"
 
 
@@ -112,6 +114,7 @@ class PageStyles:
         self._too_long = sheets.too_long
         self._cascade = Cascade(sheets)
         self._covers = Covers(self._values)
+        self.counted = False  # whether numbers were drawn that style sheets count
         dark = "dark" in (scheme := _scheme(root)) and "light" not in scheme
         known = not (self._unread or dark)
         self.first = replace(
@@ -146,8 +149,33 @@ class PageStyles:
             look = replace(look, drawing=False, fill=None)
         return (replace(look, counted=True), look.gone) if look.gone else (look, None)
 
+    def drawn(self, element: etree._Element, where: str, look: Look) -> tuple[str, Look]:
+        """The text that style sheets draw "before" or "after" what is in an element, "" for none; and its look.
+
+        Where that is a number which they count, `counted` becomes true.
+        """
+        declared = self._cascade.drawn(element, where, look.variables)
+        values = look.settled(declared) if declared and not look.counted else {}
+        if "content" not in values:
+            return "", look
+        own = look.inside("", values, look.variables, unknown=False)
+        if own.gone or own.hides or "none" in words(values.get("display", ())):
+            return "", look
+        self.counted |= any(
+            one.type == "function" and one.lower_name.startswith("counter") for one in values["content"]
+        )
+        text = "".join(_content(element, one) for one in takewhile(lambda one: one != "/", values["content"]))
+        return text if own.font else "".join(one for one in text if category(one) != "Co"), own
+
     def _values(self, element: etree._Element, look: Look) -> Values:
         return look.settled(self._cascade.declared(element, _hints(element, look), look.variables)[0])
+
+
+def _content(element: etree._Element, token: Token) -> str:
+    """What one token of `content` draws (CSS Generated Content Level 3); the pictures of icon fonts are no text."""
+    if token.type == "function" and token.lower_name == "attr":
+        return str(element.get(next(iter(words(token.arguments)), ""), ""))
+    return str(token.value) if token.type == "string" else ""
 
 
 def _sheets(root: etree._Element) -> Sheets:
@@ -175,15 +203,20 @@ def _scheme(root: etree._Element) -> str:
 def _hints(element: etree._Element, outer: Look) -> Block | None:
     """The declarations that attributes of the markup stand for (HTML, 15.3; SVG 2, 6.6); None where there are none."""
     attributes = element.attrib
-    if not attributes or not _MARKED.intersection(attributes):
+    if element.tag != "bdo" and (not attributes or not _MARKED.intersection(attributes)):
         return None
     hints = Block({}, {})
+    if element.tag == "bdo" or "dir" in attributes:
+        declare(hints, "direction", attributes.get("dir", ""))
+        declare(hints, "unicode-bidi", "isolate-override" if element.tag == "bdo" else "isolate")
     if "bgcolor" in attributes:
         declare(hints, "background-color", _legacy(attributes["bgcolor"]))
     if attributes.get("background"):
         declare(hints, "background-image", "url(x)")
     if "color" in attributes and element.tag == "font":
         declare(hints, "color", _legacy(attributes["color"]))
+    if "face" in attributes and element.tag == "font":
+        declare(hints, "font-family", attributes["face"])
     if "text" in attributes and element.tag == "body":
         declare(hints, "color", _legacy(attributes["text"]))
     if outer.drawing or element.tag == "svg":

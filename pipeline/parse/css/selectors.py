@@ -32,6 +32,7 @@ class Compound:
     classes: tuple[str, ...] = ()
     attributes: tuple[str, ...] = ()  # that the element must have
     tests: tuple[Test, ...] = ()
+    drawn: str = ""  # a pseudo-element, such as "before": what is drawn there is no element, so `beside` is a test
 
     def holds(self, element: etree._Element, budget: Budget) -> bool:
         """Whether an element meets all conditions of the compound."""
@@ -39,8 +40,10 @@ class Compound:
         if self.tag and element.tag != self.tag:
             return False
         # No generators before most elements are out: this is asked of all that stand around each element.
-        if self.classes and not set(self.classes).issubset(element.get("class", "").split()):
-            return False
+        if self.classes:
+            own = element.get("class")
+            if own is None or self.classes[0] not in own or not set(self.classes).issubset(own.split()):
+                return False
         if self.names and any(element.get("id") != name for name in self.names):
             return False
         return not self.tests or all(test(element, budget) for test in self.tests)
@@ -91,6 +94,7 @@ class _Parts:
     attributes: list[str] = field(default_factory=list)
     tests: list[Test] = field(default_factory=list)
     count: list[int] = field(default_factory=lambda: [0, 0, 0])
+    drawn: str = ""
     empty: bool = True
 
 
@@ -158,7 +162,7 @@ class _Reader:
             return None
         compounds = [
             Compound(relation.strip(" ") or (" " if place else ""), parts.tag, tuple(parts.names), tuple(parts.classes),
-                     tuple(parts.attributes), tuple(parts.tests))
+                     tuple(parts.attributes), tuple(parts.tests), parts.drawn)
             for place, (relation, parts) in enumerate(self._done)
         ]  # fmt: skip
         ids, classes, types = (sum(parts.count[rank] for _, parts in self._done) for rank in range(3))
@@ -225,8 +229,8 @@ class _Reader:
         """A pseudo-class or pseudo-element, whose name is at a place; the place of its last token."""
         token = self._tokens[place] if place < len(self._tokens) else None
         if token is not None and token.type == "literal" and token.value == ":":  # is drawn beside the element's text
-            parts.empty = False
-            parts.tests.append(_never)
+            name = getattr(self._tokens[place + 1], "lower_value", "") if place + 1 < len(self._tokens) else ""
+            self._drawn(name, parts)
             return place + 1
         if token is None or token.type not in {"ident", "function"}:
             self._valid = False
@@ -235,7 +239,9 @@ class _Reader:
         parts.count[1] += 1
         if token.type == "ident":
             name = token.lower_value
-            if name in NEVER or name in {"before", "after", "first-line", "first-letter"}:
+            if name in {"before", "after", "first-line", "first-letter"}:
+                self._drawn(name, parts)
+            elif name in NEVER:
                 parts.tests.append(_never)
             elif name in PSEUDO_CLASSES:
                 parts.tests.append(PSEUDO_CLASSES[name])
@@ -244,6 +250,11 @@ class _Reader:
         else:
             self._function(token.lower_name, token.arguments, parts)
         return place
+
+    def _drawn(self, name: str, parts: _Parts) -> None:
+        parts.empty = False
+        parts.drawn = name
+        parts.tests.append(beside)
 
     def _function(self, name: str, arguments: Sequence[Token], parts: _Parts) -> None:
         if name in _ALIKE or name == "not":
@@ -269,6 +280,11 @@ class _Reader:
         """A selector in the brackets of another; one that is invalid there is passed over."""
         nested = any(token.type == "literal" and token.value == "&" for token in part)
         return _compile(part, self._outer if nested else (), self._depth + 1)
+
+
+def beside(element: etree._Element, budget: Budget) -> bool:
+    """The test of pseudo-elements, which no element passes."""
+    return False
 
 
 def _never(element: etree._Element, budget: Budget) -> bool:

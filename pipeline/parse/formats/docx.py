@@ -5,8 +5,8 @@ it hangs on. Insertions count, deletions do not.
 """
 
 import posixpath
-import re
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from lxml import etree
 
@@ -14,27 +14,27 @@ from pipeline.document import Parsed
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.look.symbols import UNKNOWN_SIGN, shown_in
 from pipeline.parse.markup.formula import formula_text
-from pipeline.parse.markup.reading import LXML, stream_children
+from pipeline.parse.markup.reading import LXML, stream_children, whole_number
 from pipeline.parse.members import Members
 from pipeline.parse.office.drawing.shapes import GRAPHICS, A, paragraph_text, relation_of, write_graphic
 from pipeline.parse.office.embedded import add_embedded, add_part, refuse_pictures_alone
 from pipeline.parse.office.package import ALTERNATIVES, Package, children, contradiction
 from pipeline.parse.office.word.boxes import PICTURES, Drawn
 from pipeline.parse.office.word.controls import Controls
-from pipeline.parse.office.word.fields import Fields, quoted
+from pipeline.parse.office.word.fields import Fields
 from pipeline.parse.office.word.looks import OFF
 from pipeline.parse.office.word.sections import read_sections
 from pipeline.parse.office.word.sight import Around, Place, Run, Sight, TableLooks, is_covered
-from pipeline.parse.office.word.styles import BODY, Numbering, Style, WordStyles
+from pipeline.parse.office.word.styles import BODY, Numbering, Style, WordStyles, value
 from pipeline.parse.pictures.shown import Shown
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"docx/5 {LXML}"
+PARSER = f"docx/6 {LXML}"
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 _GONE = {"del", "moveFrom", "pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "sdtPr", "sdtEndPr", "numPr"}
 _BREAKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
-_LEFT_TO_RIGHT = re.compile("[0-9A-Za-z\u00c0-\u024f\u0370-\u052f]")
+_WIDEST = 63  # columns that a table may have
 _MARKS = {"footnotes": "[{}]", "endnotes": "[e{}]"}
 _NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes"}
 
@@ -58,6 +58,16 @@ def parse(source: Source, media_type: str) -> Parsed:
     return finish(source, writer, media_type, PARSER, notes=notes)
 
 
+@dataclass
+class _Begun:
+    """A line to which paragraphs add as long as their ends are not shown: its texts, its style, what hangs on it."""
+
+    style: Style
+    keeps_style: bool = False
+    texts: list[str] = field(default_factory=list)
+    boxes: list[Drawn] = field(default_factory=list)
+
+
 class _Part:
     """One part of the package being written: the document, a header, the footnotes."""
 
@@ -72,6 +82,7 @@ class _Part:
         self._sight = sight
         self._numbering = numbering
         self._boxes: list[Drawn] = []
+        self._begun: _Begun | None = None
         self._style = Style()  # of the paragraph that is written
         self._look = Run()  # of the run that is written
         self._around = sight.first
@@ -85,6 +96,7 @@ class _Part:
                 for reason in self._sight.controls.settle(one, self._part) if is_control else contradiction(one):
                     self.writer.review(reason)
             self.blocks([element])
+        self._end_line()
 
     def blocks(self, elements: Iterable[etree._Element]) -> None:
         """Write the paragraphs and tables under an element, or in a row of elements."""
@@ -98,11 +110,39 @@ class _Part:
 
     def _paragraph(self, paragraph: etree._Element) -> None:
         boxes, self._boxes = self._boxes, []
-        style = self._style = self._sight.styles.paragraph(paragraph.find(W + "pPr"))
+        properties = paragraph.find(W + "pPr")
+        style = self._style = self._sight.styles.paragraph(properties)
         text = self._placed(style, self._inline(paragraph))
         self._fields.end_paragraph()
         while self._fields.reasons:
             self.writer.review(self._fields.reasons.pop())
+        begun, joined = self._begun or _Begun(style), self._joined(properties, style)
+        begun.style = begun.style if begun.keeps_style else style
+        begun.keeps_style |= joined == "vanish"
+        begun.texts.append(text)
+        begun.boxes += self._boxes
+        self._begun, self._boxes = begun, boxes
+        if not joined:
+            self._end_line()
+
+    def _joined(self, properties: etree._Element | None, style: Style) -> str:
+        """Why the next paragraph goes on in the line of one with these properties; "" where it does not."""
+        if properties is None:
+            return ""
+        if any(properties.find(f"{W}rPr/{W}{name}") is not None for name in ("del", "moveFrom")):
+            return "del"
+        frame, mark = properties.find(W + "framePr"), properties.find(W + "rPr")
+        if frame is not None and frame.get(W + "dropCap") in {"drop", "margin"}:
+            return "dropCap"
+        hidden = mark is not None and self._sight.hides(properties, style, self._around) == "marked_hidden"
+        return "vanish" if hidden and self.writer.hide("marked_hidden", "") else ""
+
+    def _end_line(self) -> None:
+        """Write the line that has begun, if one has, and what hangs on it."""
+        begun, self._begun = self._begun, None
+        if begun is None:
+            return
+        text, style = "".join(begun.texts), begun.style
         label = self._label(style) if text.strip() else ""
         if not text.strip():
             self.writer.gap()
@@ -110,9 +150,8 @@ class _Part:
             self.writer.line(label + text)
         else:
             self.writer.heading(label + text, style.outline + 1)
-        for box in self._boxes:
+        for box in begun.boxes:
             self._box(box)
-        self._boxes = boxes
 
     def _placed(self, style: Style, text: str) -> str:
         """The text of a paragraph, none where its place is not on the page and the job's rule is to leave it out."""
@@ -142,6 +181,7 @@ class _Part:
         if box.element.tag == W + "txbxContent":
             around, self._around = self._around, Around(box.behind)
             self.blocks(box.element)
+            self._end_line()
             self._around = around
         elif box.element.tag == A + "p":
             self.writer.line(paragraph_text(box.element))
@@ -158,13 +198,15 @@ class _Part:
         kind = looks.hides(self._sight.page)
         if kind and self.writer.hide(kind, _text_in(table)):
             return
+        self._end_line()
         rows = [(row, _found(row, "tc")) for row in _found(table, "tr")]
         self.writer.gap()
         for number, (row, cells) in enumerate(rows):
-            texts = []
+            texts = [""] * min(whole_number(value(row.find(W + "trPr"), "gridBefore"), 0), _WIDEST)
             for place, cell in enumerate(cells):
                 self._around = looks.around(row, cell, Place(number, len(rows), place, len(cells)))
-                texts.append(self._cell(cell, is_covered(cell, number)))
+                width = whole_number(value(cell.find(W + "tcPr"), "gridSpan"), 1)
+                texts += [self._cell(cell, is_covered(cell, number)), *[""] * (min(width, _WIDEST) - 1)]
             self.writer.cells(texts)
         self.writer.gap()
         self._around = outer
@@ -173,6 +215,7 @@ class _Part:
         outer = self.writer
         self.writer = outer.unseen() if covered else outer.inner()
         self.blocks(cell)
+        self._end_line()
         inner, self.writer = self.writer, outer
         text = inner.finish()[0]
         return "" if covered and outer.hide("covered", text) else text
@@ -215,8 +258,7 @@ class _Part:
             return self._look.marked(self._fields.read(element))
         if name == "bdo" and element.get(W + "val") == "rtl":
             text = self._inline(element)
-            if len(_LEFT_TO_RIGHT.findall(text)) > 1:
-                self.writer.review(f'letters are drawn in the opposite order: "{quoted(text)}"')
+            self.writer.turned(text)
             return text
         if name == "ruby":  # its reading comes first
             parts = {local: self._inline(one) for local, one in children(element) if local in {"rt", "rubyBase"}}

@@ -19,11 +19,12 @@ from pipeline.parse.encoding.decode import Decoded, declared_in_markup, decode
 from pipeline.parse.formats.html import write_html
 from pipeline.parse.formats.ics import write_cards
 from pipeline.parse.formats.msg import write_body
+from pipeline.parse.formats.rtf import write_rtf
 from pipeline.parse.mail.alternatives import Difference, difference
 from pipeline.parse.mail.header import decode_text, header_text, is_entity, read_header
-from pipeline.parse.mail.layout import PICTURES, SHOWN, MailLayout, file_name
+from pipeline.parse.mail.layout import PICTURES, SHOWN, MailLayout, file_name, name_of
 from pipeline.parse.mail.parts import Part, read_parts
-from pipeline.parse.mail.plain import ARMOUR, LOCKED, Plain, give, take_apart, unflow
+from pipeline.parse.mail.plain import ARMOUR, LOCKED, Plain, give, plain_of_enriched, take_apart, unflow
 from pipeline.parse.mail.shown import CARDS, ENVELOPES, MARKUP, by_what_is_shown, called, is_text, may_be_envelope, root
 from pipeline.parse.mail.signed import signed_content
 from pipeline.parse.office.binary.mapi import Body
@@ -31,22 +32,14 @@ from pipeline.parse.office.binary.tnef import TNEF, read_tnef
 from pipeline.parse.unpack.names import from_title, left_out
 from pipeline.parse.writer import TextWriter, one_line
 
-PARSER = "eml/3"
+PARSER = "eml/4"
 _TNEF = {"application/ms-tnef", "application/vnd.ms-tnef"}
 _OF_PAGES = {"text/css", "text/javascript", "application/javascript", "application/x-javascript"}  # saved beside a page
+_RTF, _ENRICHED = "text/rtf", {"text/enriched", "text/richtext"}
+_KNOWN = {*MARKUP, *CARDS, *_ENRICHED, "text/plain", "text/csv", "text/markdown", "text/rfc822-headers"}
 _COMPARED = 5  # alternatives beside the one that is read
 _NESTED = 5  # envelopes in envelopes
 _REFERENCE = re.compile(rb"""cid:([^"'\s>)]+)""", re.IGNORECASE)
-_SUFFIXES = {
-    "application/pdf": "pdf", "application/msword": "doc", "application/rtf": "rtf", "application/zip": "zip",
-    "application/json": "json", "application/xml": "xml", "text/plain": "txt", "text/html": "html", "text/csv": "csv",
-    "text/xml": "xml", "text/calendar": "ics", "text/vcard": "vcf", "text/x-vcard": "vcf", "image/jpeg": "jpg",
-    "image/png": "png", "image/gif": "gif", "image/tiff": "tif", "application/vnd.ms-excel": "xls",
-    "application/vnd.ms-powerpoint": "ppt", "application/ms-tnef": "tnef", "application/gzip": "gz",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
-    "application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
-}  # fmt: skip
 
 
 def parse(source: Source, media_type: str) -> Parsed:
@@ -163,7 +156,7 @@ class _Reading:
                 raise
         if locked:
             self.locked.append("an encrypted message")
-            self._members.refuse(place.folder + _name(part), len(data), Failure.ENCRYPTED, "an encrypted message")
+            self._members.refuse(place.folder + name_of(part), len(data), Failure.ENCRYPTED, "an encrypted message")
         elif content and (in_place or is_entity(content)):
             self._opened(content, place)
         else:
@@ -237,10 +230,11 @@ class _Reading:
         if not data.strip() or part.kind in CARDS:
             return ""
         text, writer = _decoded(part, data)[0].text, inner(self.writer)
-        if part.kind not in MARKUP:
+        is_rtf = _is_rtf(part, data)
+        if part.kind not in MARKUP and not is_rtf:
             return _text_in(part, take_apart(text))
         with contextlib.suppress(DocumentError):
-            write_html(writer, text, titled=False)
+            _ = write_rtf(writer, data) if is_rtf else write_html(writer, text, titled=False)
         return writer.finish()[0]
 
     def _tnef(self, part: Part, place: _Place) -> None:
@@ -286,7 +280,15 @@ class _Reading:
         self.found = True
         given = header_text(part.header.get_filename() or "")
         self._layout.attachment(place.title, given or f"without a name ({part.kind})")
-        self._members.add(place.folder + _name(part), part.content())
+        self._members.add(place.folder + name_of(part), part.content())
+        self._behind(part)
+
+    def _behind(self, part: Part) -> None:
+        """Write the text that stands behind the base64 of a MIME part."""
+        if part.behind:
+            self.notes.append("text behind the end of a part in base64, kept; not every mail program shows it")
+            self.writer.line(part.behind.decode("utf-8", "backslashreplace"))
+            self.writer.gap()
 
     def _elsewhere(self, part: Part, place: _Place) -> None:
         """Name a file that is not in the mail (RFC 2046, 5.2.3; RFC 2017)."""
@@ -333,6 +335,7 @@ class _Reading:
             return
         self.notes += notes
         self.writer.gap()
+        self._behind(part)
         self._took(self.writer.since(before))
 
     def _write(self, part: Part, data: bytes, place: _Place) -> list[str]:
@@ -340,7 +343,11 @@ class _Reading:
             decoded, notes = write_cards(self.writer, self._members, data, part.header.get_content_charset())
             self.decoded = self.decoded or decoded
             return notes
+        if _is_rtf(part, data):
+            return write_rtf(self.writer, data)
         decoded, notes = _decoded(part, data)
+        if part.kind.startswith("text/") and part.kind not in _KNOWN:
+            notes = [*notes, f"a part of the type {part.kind}, read as plain text"]
         self.decoded, text = self.decoded or decoded, decoded.text
         if part.kind in MARKUP and ARMOUR not in text:
             write_html(self.writer, text, titled=False)
@@ -370,9 +377,8 @@ class _Reading:
             self.writer.review(damage)
 
 
-def _name(part: Part) -> str:
-    given = header_text(part.header.get_filename() or "")
-    return file_name(given or f"part-{part.number}.{_SUFFIXES.get(part.kind, 'bin')}")
+def _is_rtf(part: Part, data: bytes) -> bool:
+    return part.kind == _RTF and data.lstrip().startswith(b"{\\rtf")
 
 
 def _decoded(part: Part, data: bytes) -> tuple[Decoded, list[str]]:
@@ -382,6 +388,8 @@ def _decoded(part: Part, data: bytes) -> tuple[Decoded, list[str]]:
 
 def _text_in(part: Part, plain: Plain) -> str:
     """A text with its soft line breaks joined, where it has such."""
+    if part.kind in _ENRICHED:
+        return plain_of_enriched(plain.text)
     said = {name: part.parameter(name).lower() for name in ("format", "delsp")}
     flows = part.kind == "text/plain" and said["format"] == "flowed"
     return unflow(plain.text, joined=said["delsp"] == "yes") if flows else plain.text

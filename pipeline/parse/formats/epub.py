@@ -21,7 +21,7 @@ from pipeline.parse.markup.reading import LXML, parse_xml
 from pipeline.parse.office.package import Archive
 from pipeline.parse.writer import TextWriter, one_line
 
-PARSER = f"epub/1 {LXML}"
+PARSER = f"epub/2 {LXML}"
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _CHAPTERS = {"application/xhtml+xml", "text/html", "text/x-oeb1-document", "application/x-dtbook+xml"}
 _HEADING = re.compile(r"<h[1-6]\b[^<>]{0,1000}>", re.IGNORECASE)

@@ -16,17 +16,19 @@ from pipeline.parse.contract import Source, finish
 from pipeline.parse.css.look import Look
 from pipeline.parse.css.page import NO_TEXT, PageStyles, all_text, draws_own_text
 from pipeline.parse.css.paint import UNKNOWN
+from pipeline.parse.look.symbols import is_in_question, shown_in
+from pipeline.parse.markup.choices import chosen, field_text, is_drop_down, option_text
 from pipeline.parse.markup.formula import formula_text
 from pipeline.parse.markup.reading import LXML, whole_number
 from pipeline.parse.office.numerals import format_number
-from pipeline.parse.writer import TextWriter, one_line
+from pipeline.parse.writer import CELL, TextWriter, one_line
 
-PARSER = f"html/4 {LXML}, tinycss2 {version('tinycss2')}"
+PARSER = f"html/5 {LXML}, tinycss2 {version('tinycss2')}"
 _BLOCKS = {
     "address", "article", "aside", "blockquote", "body", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt",
     "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "html", "legend", "li", "main", "menu",
     "nav", "ol", "optgroup", "option", "p", "pre", "section", "summary", "svg", "table", "text", "textarea", "ul",
-    "caption",
+    "caption", "hgroup", "search",
 }  # fmt: skip
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 _FORMS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}  # of numbers, by `type`
@@ -36,10 +38,20 @@ _VOID = (
     "keygen", "link", "meta", "nextid", "param", "source", "track", "wbr",
 )  # fmt: skip
 """Elements without content (HTML, 13.1.2), also those of former times."""
-_CLOSE = {"li", "dt", "dd", "div", "optgroup", "option", "legend", "summary", "text"}  # no empty line around them
 _AS_TYPED = {"pre", "textarea", "listing", "xmp"}
+_SPACED = (_BLOCKS | _AS_TYPED) - {"li", "dt", "dd", "div", "optgroup", "option", "legend", "summary", "text"}
+"""Blocks with an empty line around them."""
+_KEPT = {"ol", "ul", "menu", "dir", "pre", "textarea", "listing", "xmp", "svg", "text", "body", "html", "table"}
+"""Blocks that stay some even where a style sheet runs them on in a line."""
+_BOXES = {"button", "marquee", "input", "select", "li", "dt", "dd"}  # where they stand in a line
+_THIN = "\ufdd8"
+"""No character at all: a gap in a line."""
+_NO_GAP = re.compile(f"{_THIN}(?=[.,;:!?)\\]\u2019])")
+_APART = "\ufdd7"
+"""No character at all: the edge of a box that stands beside others in its line."""
+_EDGES = re.compile(rf"[ {_APART}]*{_APART}[ {_APART}]*")
+_COLUMNS = re.compile(rf"(?<=[\d\ufdd1\ufdd3\ufdd5]){_EDGES.pattern}(?=[-+(\u2212]?[\d\ufdd0\ufdd2\ufdd4])")
 _GROUPS = {"table", "thead", "tbody", "tfoot"}
-_VALUELESS = {"hidden", "password", "file"}  # input fields whose value is not shown
 _STANDARD = re.compile(r"<!doctype\s+html(?!\s+public[^>]*(?:3\.2|transitional//en\"\s*>))", re.IGNORECASE)
 _PROLOGUE = 2000  # characters in which a page says of which kind it is
 _LONG = 1000  # characters from which on a heading is one by mistake
@@ -77,6 +89,8 @@ def write_html(writer: TextWriter, markup: str, *, titled: bool = True) -> list[
     walk = _Walk(writer, styles, styles.first)
     walk.element(root)
     walk.flush()
+    if styles.counted:
+        writer.review("numbers that its style sheets count are not read")
     if styles.doubt:
         writer.doubt(styles.doubt)
     return [frame.get("src", "") for frame in root.iter("frame")]
@@ -112,7 +126,7 @@ class _Walk:
         self._line: list[str] = []
         self._pre = 0
         self._chosen = False  # whether the options of the list we are in say which of them are
-        self._lists: list[int | None] = []  # the next number of each open list, None for one without numbers
+        self._lists: list[tuple[int, int] | None] = []  # of each open list the next number and the step, if it has some
         self._row_number = 0
         self._reaching: dict[int, int] = {}  # column -> the row at which a cell from above ends
 
@@ -121,12 +135,16 @@ class _Walk:
         outer = self._look
         if not self._enter(element):
             return
-        tag = element.tag
+        tag, flow = element.tag, self._look.flow
+        block = flow == "lines" or tag in _KEPT or (tag in _BLOCKS and not flow)
+        boxed = flow == "apart" or (tag in _BOXES and not block)
+        if boxed or "left" in flow:
+            self._line.append(_APART if boxed else _THIN)
         if tag == "br":
             self._line.append("\n")
         elif tag in {"input", "img", "area"}:
-            self._text(_field(element) if tag == "input" else f" {element.get('alt', '')} ")
-        elif tag == "tr":
+            self._text(field_text(element) if tag == "input" else f" {element.get('alt', '')} ")
+        elif tag == "tr" or flow == "row":
             self._row(element)
         elif tag == "select":
             self._select(element)
@@ -140,15 +158,20 @@ class _Walk:
             self._heading(element, _HEADINGS[tag])
         elif tag in _GROUPS:
             self._group(element, tag)
-        elif tag in _BLOCKS or tag in _AS_TYPED:
+        elif block:
             self._block(element, tag)
         else:
             self._inside(element)
+        if boxed or "right" in flow:
+            self._line.append(_APART if boxed else _THIN)
         self._look = outer
 
     def flush(self) -> None:
         """Write the line that has gathered."""
         text, self._line = "".join(self._line), []
+        if _APART in text or _THIN in text:
+            text = _NO_GAP.sub("", text).replace(_THIN, " ")
+            text = _EDGES.sub(" ", _COLUMNS.sub(CELL, text.strip(_APART)))
         if not self._pre:
             text = "\n".join(one_line(line) for line in text.split("\n"))
         self._writer.line(text)
@@ -163,6 +186,8 @@ class _Walk:
         look, kind = self._styles.look_of(element, self._look)
         if kind and self._writer.hide(kind, all_text(element)):
             return False
+        if look.turned and not self._look.turned:
+            self._writer.turned(all_text(element))
         self._look = look
         return True
 
@@ -179,14 +204,35 @@ class _Walk:
 
     def _inside(self, element: etree._Element) -> None:
         drawn = draws_own_text(element, self._look)
+        self._drawn(element, "before")
         self._text(element.text, drawn=drawn)
-        for child in element:
+        for child in _in_order(element) if element.tag == "table" else element:
             self.element(child)
             self._text(child.tail, drawn=drawn)
+        self._drawn(element, "after")
+
+    def _drawn(self, element: etree._Element, where: str) -> None:
+        """Write what style sheets draw before or after the content of an element."""
+        outer = self._look
+        text, look = self._styles.drawn(element, where, outer)
+        if text:
+            self._look = look
+            edge = _APART if look.flow in {"apart", "lines"} else ""
+            self._line.append(edge)
+            self._text(text)
+            self._line.append(edge)
+            self._look = outer
 
     def _text(self, text: str | None, *, drawn: bool = True) -> None:
         if text and (text := self._seen(text, drawn=drawn)):
+            if self._look.font or not text.isascii():
+                text = self._in_font(text, self._look.font)
             self._line.append(self._look.signed(text if self._pre else re.sub(r"\s+", " ", text)))
+
+    def _in_font(self, text: str, font: str) -> str:
+        if is_in_question(font, text):
+            self._writer.review("letters stand for signs of a symbol font, which not all systems have")
+        return shown_in(font, text)
 
     def _formula(self, text: str) -> None:
         beside = self._line[-1][-1:].isalnum() if self._line else False
@@ -203,29 +249,32 @@ class _Walk:
 
     def _block(self, element: etree._Element, tag: str) -> None:
         self.flush()
-        if tag not in _CLOSE:
+        if tag in _SPACED:
             self._writer.gap()
         self._pre += tag in _AS_TYPED
         if tag in _LISTS:
-            self._lists.append(whole_number(element.get("start"), 1) if tag == "ol" else None)
+            self._lists.append(_numbering(element) if tag == "ol" else None)
         if not self._look.hides:
             self._line.append(self._label(element))
-        self._inside(element)
+        if tag == "option":
+            self._text(option_text(element, self._writer.hide))
+        else:
+            self._inside(element)
         self.flush()
         if tag in _LISTS:
             self._lists.pop()
         self._pre -= tag in _AS_TYPED
-        if tag not in _CLOSE:
+        if tag in _SPACED:
             self._writer.gap()
 
     def _label(self, element: etree._Element) -> str:
         """The text that a browser draws before an item of a list, or before an option among chosen ones; "" if none."""
         if element.tag == "li":
-            number = self._lists[-1] if self._lists else None
-            if number is None:
+            numbering = self._lists[-1] if self._lists else None
+            if numbering is None:
                 return "- "
-            number = whole_number(element.get("value"), number)
-            self._lists[-1] = number + 1
+            number = whole_number(element.get("value"), numbering[0])
+            self._lists[-1] = number + numbering[1], numbering[1]
             return f"{format_number(number, _FORMS.get(element.getparent().get('type', '')))}. "
         if element.tag == "optgroup":
             return str(element.get("label", ""))
@@ -234,7 +283,11 @@ class _Walk:
         return ""
 
     def _select(self, element: etree._Element) -> None:
-        """Write a list of options; where some are chosen, these are marked."""
+        """Write a list of options; where some are chosen, these are marked; of a drop-down list only what it shows."""
+        if is_drop_down(element):
+            option = chosen(element)
+            self._text(f" {option_text(option, self._writer.hide)} " if option is not None else None)
+            return
         outer = self._chosen
         self._chosen = any("selected" in option.attrib for option in element.iter("option"))
         self._inside(element)
@@ -292,10 +345,14 @@ class _Walk:
             self._reaching |= dict.fromkeys(range(place, len(cells)), self._row_number + rows - 1)
 
 
-def _field(element: etree._Element) -> str:
-    kind = element.get("type", "text").lower()
-    if kind in {"checkbox", "radio"}:
-        return "[x] " if element.get("checked") is not None else "[ ] "
-    if kind in _VALUELESS:
-        return ""
-    return f" {element.get('alt' if kind == 'image' else 'value', '')} "
+def _numbering(element: etree._Element) -> tuple[int, int]:
+    """The first number of a list and the step from one to the next."""
+    reverse = "reversed" in element.attrib
+    first = len(element.findall("li")) if reverse else 1
+    return whole_number(element.get("start"), first), -1 if reverse else 1
+
+
+def _in_order(table: etree._Element) -> list[etree._Element]:
+    """What is in a table as it is shown: its head before all other rows, its foot after them."""
+    places = {table.find("thead"): 1, table.find("tfoot"): 3}
+    return sorted(table, key=lambda child: places.get(child, 0 if child.tag in {"caption", "colgroup", "col"} else 2))

@@ -19,7 +19,7 @@ from pipeline.parse.members import Members
 from pipeline.parse.unpack.names import left_out, printable
 from pipeline.parse.writer import TextWriter
 
-PARSER = "ics/1"
+PARSER = "ics/2"
 _BEGIN = re.compile(rb"\s*BEGIN:V(CALENDAR|CARD)\s", re.IGNORECASE)
 _HEAD = 200  # bytes that are looked at
 _LINE = re.compile(r'(?:[\w-]+\.)?([\w-]+)((?:;(?:[^":;]|"[^"]*")*)*):(.*)', re.DOTALL)

@@ -26,7 +26,7 @@ from pipeline.parse.office.embedded import file_of
 from pipeline.parse.unpack.names import from_title, left_out
 from pipeline.parse.writer import TextWriter, one_line
 
-PARSER = "msg/2"
+PARSER = "msg/3"
 _OF_FILE, _OF_MESSAGE, _OF_PART = 32, 24, 8  # bytes before the entries of properties
 _CLASS, _SUBJECT, _BODY, _HTML, _RTF, _PAGE = 0x001A, 0x0037, 0x1000, 0x1013, 0x1009, 0x3FDE
 _NATIVE, _PLAIN = 0x1016, 1

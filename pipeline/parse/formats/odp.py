@@ -17,7 +17,7 @@ from pipeline.parse.office.odf.view import Page, slide_page
 from pipeline.parse.pictures.shown import Shown
 from pipeline.parse.writer import TextWriter, one_line
 
-PARSER = f"odp/3 {LXML}"
+PARSER = f"odp/4 {LXML}"
 _FURNITURE = {"header", "footer", "date-time", "page-number", "page"}  # what the program itself puts on each page
 _DECLARED = {"presentation:use-footer-name": "presentation:footer-decl",
              "presentation:use-date-time-name": "presentation:date-time-decl"}  # fmt: skip

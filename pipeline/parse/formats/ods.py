@@ -26,7 +26,7 @@ from pipeline.parse.office.odf.text import Flow
 from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.writer import CELL
 
-PARSER = f"ods/3 {LXML}"
+PARSER = f"ods/4 {LXML}"
 _HIDDEN = {"collapse", "filter"}
 _HOLDERS = {"table:table-header-rows", "table:table-rows", "table:table-row-group", "table:table-header-columns",
             "table:table-columns", "table:table-column-group"}  # fmt: skip
@@ -37,8 +37,11 @@ def parse(source: Source, media_type: str) -> Parsed:
     """The workbook; raises DocumentError."""
     document, writer = OpenDocument(source.data, source.members), source.writer()
     flow = Flow(writer, document, Styles(document.common, document.content))
+    if ("ShowFormulas", "true") in document.settings:
+        writer.review("its sheets show formulas in place of their results, which were read")
     empty, body = True, document.body("office:spreadsheet")
     tables = {attribute(table, "table:name").lower(): table for table in body.iterchildren(full("table:table"))}
+    shows_zeros = ("ShowZeroValues", "false") not in document.settings
     results = Results(lambda one: read_grid(tables[one]) if one in tables else None, defined_names(body), stale=False)
     for table in body.iterchildren(full("table:table")):
         name, style = attribute(table, "table:name"), attribute(table, "table:style-name")
@@ -46,11 +49,11 @@ def parse(source: Source, media_type: str) -> Parsed:
         writer.page("" if is_hidden else name, "sheet")
         before = writer.length
         if is_hidden:
-            flow.hidden("hidden_sheet", partial(_write_sheet, flow, results, table, name, is_hidden=True))
+            flow.hidden("hidden_sheet", partial(_write_sheet, flow, results, table, name, shows_zeros, is_hidden=True))
         else:
             writer.block(name)
             before = writer.length
-            _write_sheet(flow, results, table, name)
+            _write_sheet(flow, results, table, name, shows_zeros)
         empty = empty and writer.length == before
     notes = [*results.finish(source.hidden), *document.notes()]
     if empty:  # names of sheets are no content
@@ -60,9 +63,11 @@ def parse(source: Source, media_type: str) -> Parsed:
     return finish(source, writer, media_type, PARSER, notes=notes)
 
 
-def _write_sheet(flow: Flow, results: Results, table: etree._Element, name: str, *, is_hidden: bool = False) -> None:
+def _write_sheet(
+    flow: Flow, results: Results, table: etree._Element, name: str, shows_zeros: bool, *, is_hidden: bool = False
+) -> None:
     flow.writer.block(name if is_hidden else "")
-    sheet = _Sheet(flow, results, name)
+    sheet = _Sheet(flow, results, name, shows_zeros)
     sheet.read(table)
     sheet.write()
 
@@ -70,10 +75,11 @@ def _write_sheet(flow: Flow, results: Results, table: etree._Element, name: str,
 class _Sheet:
     """The cells of one sheet that hold text, and what hangs on them."""
 
-    def __init__(self, flow: Flow, results: Results, name: str) -> None:
+    def __init__(self, flow: Flow, results: Results, name: str, shows_zeros: bool) -> None:
         self._flow = flow
         self._results = results
         self._name = name
+        self._shows_zeros = shows_zeros
         self._looks: dict[tuple[str, str, bool], tuple[Look, str | None]] = {}
         self._row = self._column = 0  # how many have been read
         self._characters = 0  # of all cells, with what stands between them
@@ -173,6 +179,8 @@ class _Sheet:
         outer, flow.look = flow.look, look
         text = self._text(cell, column)
         flow.look = outer
+        if not self._shows_zeros and decimal(attribute(cell, "office:value")) == 0:
+            kind = "marked_hidden"
         return "" if kind and text and not is_text and flow.writer.hide(kind, text) else text
 
     def _look(self, style: str, row_style: str, is_text: bool) -> tuple[Look, str | None]:

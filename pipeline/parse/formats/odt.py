@@ -15,7 +15,7 @@ from pipeline.parse.office.odf.view import Page, text_page
 from pipeline.parse.pictures.shown import Shown
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"odt/3 {LXML}"
+PARSER = f"odt/4 {LXML}"
 _FIRST = "Standard"  # the page on which a text begins that names none
 
 

@@ -23,7 +23,7 @@ from pipeline.parse.office.word.fields import is_date, quoted
 from pipeline.parse.pictures.shown import Shown
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"pptx/5 {LXML}"
+PARSER = f"pptx/6 {LXML}"
 P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _ENDLESS = View(math.inf, math.inf)
 _FALSE = {"0", "false", "off"}

@@ -5,56 +5,26 @@ Bytes are of the code page of the font in use; text that is not ASCII often come
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from pipeline.document import Parsed
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.encoding import codepages
 from pipeline.parse.look.symbols import has_signs, shown_in
-from pipeline.parse.office.rtf_looks import ASIDE, CHARACTERS, SILENT, SPOKEN, SYMBOLS, Ground, Letters, Paper
+from pipeline.parse.office.rtf_formulas import add_text, begun, whole
+from pipeline.parse.office.rtf_looks import ASIDE, CHARACTERS, KNOWN, SILENT, SPOKEN, SYMBOLS, Paper
+from pipeline.parse.office.rtf_state import Flow, Group
 from pipeline.parse.office.word.fields import Field, doubts, drawn
 from pipeline.parse.writer import TextWriter
 
-PARSER = "rtf/4"
+PARSER = "rtf/5"
 _TOKEN = re.compile(
     rb"\\([A-Za-z]{1,32})(-?\d{1,10})? ?|\\'([0-9A-Fa-f]{2})|\\(.)|([{}])|[\r\n\x00]+|([^\\{}\r\n\x00]+|.)", re.DOTALL
 )
 _OF_SIGNS = 2  # the character set of symbol fonts
 _UNSAID = 25  # the value of a form field that says none
+_BOX = "box"  # what a group is a part of, beside fields
 _BODY = 9  # the outline level of text that is no heading
-
-
-@dataclass
-class _Group:
-    """The state that an opening brace saves and its partner restores."""
-
-    silent: bool = False
-    deleted: bool = False
-    hidden: bool = False  # marked as such (\\v)
-    encoding: str = "cp1252"
-    substitute: int = 1  # characters after \u that stand for it
-    aside: "_Flow | None" = None  # the flow that this group opened
-    in_table: bool = False
-    level: int = 0  # of the heading that the paragraph is, 0 for none
-    letters: Letters = field(default_factory=Letters)
-    ground: Ground = field(default_factory=Ground)
-    font: int = -1  # -1: that of the document
-    part: str = ""  # of a field: "fldinst" for its code, "ffl" for an entry of its list
-    of_field: Field | None = None
-
-
-@dataclass
-class _Flow:
-    """A stream of text: the body, a header, a footnote. `line` gathers until a paragraph or a cell ends.
-
-    `written` is what a writer is to be told: it comes late, as footers and remarks do not stand where they are read.
-    """
-
-    kind: str = "body"
-    written: list[Callable[[TextWriter], None]] = field(default_factory=list)
-    line: list[str] = field(default_factory=list)
-    row: list[str] = field(default_factory=list)
 
 
 def is_mine(source: Source) -> bool:
@@ -80,6 +50,10 @@ def write_rtf(writer: TextWriter, data: bytes) -> list[str]:
         notes.append(f"pictures not read: {reader.pictures}")
     if reader.objects:
         notes.append(f"embedded files not read: {reader.objects}")
+    if reader.unknown:
+        words = ", ".join(f"\\*\\{word}" for word in list(reader.unknown)[:3])
+        count = sum(reader.unknown.values())
+        notes.append(f"parts of a kind that is not known, left out: {count} characters ({words})")
     if reader.depth > 0:
         notes.append("the file ends before the document does")
     reader.write()
@@ -94,13 +68,14 @@ class _Reader:
         self.pictures = 0
         self.objects = 0
         self.depth = 0
+        self.unknown: dict[str, int] = {}  # characters left out, by the control word behind \\*
         self._writer = writer
-        self._asides: list[_Flow] = []
+        self._asides: list[Flow] = []
         self._footnotes = 0
-        self._body = self._flow = _Flow()
-        self._flows: list[_Flow] = []
-        self._group = _Group()
-        self._stack: list[_Group] = []
+        self._body = self._flow = Flow()
+        self._flows: list[Flow] = []
+        self._group = Group()
+        self._stack: list[Group] = []
         self._fonts: dict[int, str] = {}
         self._names: dict[int, str] = {}  # of fonts
         self._of_signs: dict[int, bool] = {}  # fonts that have no letters, and whether their character set says so
@@ -112,6 +87,7 @@ class _Reader:
         self._paper = Paper()
         self._font = -1  # the one that the font table describes
         self._bytes = bytearray()
+        self._property = ""  # of a shape, the name of the last
         self._skip = 0
         self._starred = False
         self._high = ""  # the first half of a character that comes in two
@@ -139,6 +115,7 @@ class _Reader:
             elif text:
                 self._text(text)
         self._flush()
+        self._end_formula(Group())
         while self._flows:
             self._end_paragraph()
             self._flow = self._flows.pop()
@@ -149,7 +126,7 @@ class _Reader:
         for kind in ("header", "body", "footnote", "annotation", "footer"):
             if kind == "body":
                 self._writer.gap()
-                _tell(self._writer, self._body)
+                self._body.tell(self._writer)
                 self._writer.gap()
                 continue
             texts = [self._text_of(flow) for flow in self._asides if flow.kind == kind]
@@ -160,9 +137,9 @@ class _Reader:
             for text in dict.fromkeys(texts):
                 self._writer.block(text)
 
-    def _text_of(self, aside: _Flow) -> str:
+    def _text_of(self, aside: Flow) -> str:
         inner = self._writer.inner()
-        _tell(inner, aside)
+        aside.tell(inner)
         return inner.finish()[0]
 
     def _brace(self, brace: bytes) -> None:
@@ -179,9 +156,17 @@ class _Reader:
             self._flow = self._flows.pop()
         self._in_fonts = 0 if self.depth < self._in_fonts else self._in_fonts
         self._in_colours = 0 if self.depth < self._in_colours else self._in_colours
-        self._group = self._stack.pop() if self._stack else _Group()
+        if self._group.part == _BOX and self._stack and self._stack[-1].part != _BOX:
+            self._put("\n")
+        self._end_formula(self._stack.pop() if self._stack else Group())
         if ended := self._field_of.pop(self.depth + 1, None):
             self._end_field(ended)
+
+    def _end_formula(self, outer: Group) -> None:
+        """Go back to an outer group; a formula that ends with the inner one is put into the line."""
+        formula, self._group = self._group.formula, outer
+        if formula is not None and outer.formula is None:
+            self._put(whole(formula), built=True)
 
     def _end_field(self, ended: Field) -> None:
         for reason in doubts(ended):
@@ -200,11 +185,19 @@ class _Reader:
             of_field = self._group.of_field
             self._group.silent = word == "fldrslt" and of_field is not None and of_field.chosen is not None
             self._group.part = ""
-            if word == "shptxt":
-                self._group.ground = replace(self._group.ground, in_shape=True)
+            if word in {"shptxt", "dptxbxtext"}:
+                self._begin_box()
+        elif word == "sv" and self._property == "gtextUNICODE" and not self._group.unknown:  # text drawn as a picture
+            self._group.silent = False
+            self._begin_box()
+        elif word in {"moMath", "moMathPara"} or (self._group.formula is not None and word[0] == "m"):
+            self._group.formula = begun(word, self._group.formula, self._stack[-1].formula if self._stack else None)
         elif word in SILENT or starred:
+            known = word in SILENT or word in KNOWN or (self._group.silent and not self._group.unknown)
+            self._group.unknown = "" if known else self._group.unknown or word
             self._group.silent = True
             self._group.part = word
+            self._property = "" if word == "sn" else self._property
             if word == "ffl" and self._group.of_field:
                 self._group.of_field.entries.append("")
             self._in_fonts = self.depth if word == "fonttbl" else self._in_fonts
@@ -221,6 +214,11 @@ class _Reader:
             self._group.ground = self._group.ground.changed(word, value)
             self._paper.take(word, value)
             self._format(word, value)
+
+    def _begin_box(self) -> None:
+        """A text begins that is drawn apart from the line in which it stands."""
+        self._group.part, self._group.ground = _BOX, replace(self._group.ground, in_shape=True)
+        self._put("\n")
 
     def _describe_font(self, word: str, value: int | None) -> None:
         if word == "f":
@@ -280,6 +278,8 @@ class _Reader:
         elif word in {"pard", "intbl"}:
             group.in_table = word == "intbl"
             group.level = 0 if word == "pard" else group.level
+        elif word == "par" and (group.ground.dropped or (group.hidden and self._writer.hide("marked_hidden", ""))):
+            return  # the next paragraph goes on in its line
         elif word == "par" and group.in_table:
             flow.line.append("\n")
         elif word == "cell":
@@ -323,9 +323,11 @@ class _Reader:
                 of_field.code += self._bytes.decode(self._group.encoding, "replace")
             elif self._group.part == "ffl":
                 of_field.entries[-1] += self._bytes.decode(self._group.encoding, "replace")
+        if self._group.part == "sn":
+            self._property += self._bytes.decode("latin-1")
         if self._in_colours:
             self._paper.end_colours(self._bytes.count(b";"))
-        if self._bytes and not (self._group.silent or self._group.deleted):
+        if self._bytes and (self._group.unknown or not (self._group.silent or self._group.deleted)):
             data = bytes(self._bytes)
             try:
                 self._put(data.decode(self._group.encoding))
@@ -334,8 +336,10 @@ class _Reader:
                 self._put(data.decode(self._group.encoding, "replace"))
         self._bytes.clear()
 
-    def _put(self, text: str) -> None:
-        group = self._group
+    def _put(self, text: str, *, built: bool = False) -> None:
+        group, flow = self._group, self._flow
+        if group.unknown and group.silent and not text.isspace():
+            self.unknown[group.unknown] = self.unknown.get(group.unknown, 0) + len(text)
         if group.silent or group.deleted:
             return
         if group.of_field:
@@ -344,21 +348,28 @@ class _Reader:
         if font in self._of_signs or not text.isascii():
             text = shown_in(self._names.get(font, ""), text, of_signs=self._of_signs.get(font, False))
         text = group.letters.marked(text)
-        cell = len(self._flow.row) if group.in_table else None
+        cell = len(flow.row) if group.in_table else None
         lost = None if text.isspace() else self._paper.hides(group.letters, group.ground, cell)
         kind = "marked_hidden" if group.hidden else lost
-        if kind is None or not self._writer.hide(kind, text):
-            self._flow.line.append(text)
+        if kind and self._writer.hide(kind, text):
+            return
+        if group.formula is not None:
+            add_text(group.formula, text)
+            return
+        if (built or flow.built) and text[:1].isdigit() and flow.line and flow.line[-1][-1:].isdigit():
+            flow.line.append(" ")  # one and a half is no 11/2
+        flow.line.append(text)
+        flow.built = built
 
     def _open_aside(self, kind: str) -> None:
-        aside = _Flow(kind)
+        aside = Flow(kind)
         if kind == "footnote":
             self._footnotes += 1
             self._flow.line.append(f"[{self._footnotes}]")
         self._asides.append(aside)
         self._flows.append(self._flow)
         self._flow = self._group.aside = aside
-        self._group.in_table = False
+        self._group.in_table, self._group.formula = False, None
 
     def _taken(self) -> str:
         text = "".join(self._flow.line)
@@ -386,8 +397,3 @@ class _Reader:
 def _paired(halves: str) -> str:
     """The character of two surrogates; U+FFFD for what are none."""
     return halves.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def _tell(writer: TextWriter, flow: _Flow) -> None:
-    for write in flow.written:
-        write(writer)

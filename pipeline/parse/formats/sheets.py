@@ -20,10 +20,11 @@ from pipeline.parse.office.cells import number_text
 from pipeline.parse.office.sheets.biff import Sheet, read_sheets
 from pipeline.parse.office.sheets.grid import Formula, Grid, Stored
 from pipeline.parse.office.sheets.results import Results
+from pipeline.parse.office.sheets.sheet import SHOWS_FORMULAS
 from pipeline.parse.office.sheets.xlsb import read_workbook
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"sheets/3 python-calamine {version('python-calamine')}"
+PARSER = f"sheets/4 python-calamine {version('python-calamine')}"
 _Values = tuple[int, int, list[list[Any]]]
 _SMALL = "small"  # a small stream, without any of which calamine takes a file for an empty one
 _XLS = "application/vnd.ms-excel"
@@ -66,6 +67,8 @@ class _Book:
         inner = writer.unseen() if hidden else writer.inner()
         aside = self._sheets.get(sheet.name, Sheet(sheet.name))
         top, left, rows = self._rows(sheet.name)
+        if aside.beside.shows_formulas:
+            inner.review(SHOWS_FORMULAS.format(sheet.name))
         for number, row in enumerate(rows, start=top):
             inner.row(self._shown(inner, aside, number, left, row))
         for text in aside.boxes:
@@ -113,6 +116,7 @@ class _Book:
                 continue
             style, how = beside.style(row, column), beside.hides(row, column)
             number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+            how = how or ("marked_hidden" if number == 0 and not beside.shows_zeros else None)
             how = how or style.hides(number, style.font, WHITE)
             if how and writer.hide(how, text):
                 yield ""

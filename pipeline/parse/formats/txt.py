@@ -5,7 +5,7 @@ import re
 from pipeline.document import Parsed
 from pipeline.parse.contract import Source, finish
 
-PARSER = "txt/2"
+PARSER = "txt/1"
 _TOLD = re.compile(r"\x1b\[[0-?]*[ -/]*([@-~])")  # to a terminal (ECMA-48, 5.4); m: a colour or style
 
 

@@ -23,7 +23,7 @@ from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.office.sheets.sheet import Rich, Strings, read_grid, rich_runs, text_runs, write_sheet
 from pipeline.parse.writer import TextWriter
 
-PARSER = f"xlsx/4 {LXML}"
+PARSER = f"xlsx/5 {LXML}"
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 

@@ -26,7 +26,7 @@ from pipeline.parse.markup.prose import attributes_of, elements_of, flat_text, h
 from pipeline.parse.markup.reading import LXML, local_name
 from pipeline.parse.writer import TextWriter, one_line
 
-PARSER = f"xml/1 {LXML}"
+PARSER = f"xml/2 {LXML}"
 _ENCODED = "BinaryObject"  # how the names of elements end that hold a file in base64 (UN/CEFACT, UBL)
 _NAMED = 20  # entities
 _BEGIN = re.compile(

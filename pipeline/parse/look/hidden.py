@@ -27,6 +27,10 @@ KINDS = {
 }
 
 _DOUBT = "it may hold what no person sees, which could not be told: {}"
+_LEFT_TO_RIGHT = re.compile("[0-9A-Za-z\u00c0-\u024f\u0370-\u052f]")
+_TURNED = re.compile("\u202e([^\u202a-\u202e\n]*(?=\u202c)|[^\n]*)")
+"""What U+202E turns: to its end, to that of the line where other such characters are within."""
+_QUOTED = 40  # characters of it that a reason names
 _TOLD = 2_000  # pieces that are told
 _TOLD_CHARACTERS = 200_000  # of all of them
 
@@ -62,11 +66,20 @@ class HiddenText:
         what is shown."""
         self._unsure[why] = None
 
+    def turned(self, text: str) -> None:
+        """Send the document to a person if text whose direction is forced from right to left is drawn otherwise."""
+        if len(_LEFT_TO_RIGHT.findall(text)) > 1:
+            text = " ".join(SUSPECT.sub("", text).split())
+            quoted = text if len(text) <= _QUOTED else text[: _QUOTED - 1] + "…"
+            self.review(f'letters are drawn in the opposite order: "{quoted}"')
+
     def visible(self, text: str) -> str:
         """The text without characters that nobody sees; those that a script needs are left alone."""
         if text.isascii():
             return text
         if SUSPECT.search(unusual(text)):
+            for turned in _TURNED.findall(text):
+                self.turned(turned)
             text = "\n".join(map(self._checked_line, text.split("\n")))
         for word in look_alikes(text):
             self._mixed[word] += 1

@@ -8,6 +8,7 @@ pieces by the characters that Unicode has for them since), Wingdings and Webding
 # ruff: noqa: RUF001  signs that look like letters are meant
 import re
 from functools import lru_cache
+from unicodedata import category
 
 UNKNOWN_SIGN = "\ufdd6"
 """No character at all: a sign that is in no table, on its way to the writer, which counts it and writes U+FFFD."""
@@ -40,6 +41,15 @@ def shown_in(font: str, text: str, *, of_signs: bool = False) -> str:
 def has_signs(font: str) -> bool:
     """Whether a font is one of the tables."""
     return bool(_signs(font))
+
+
+def is_in_question(font: str, text: str) -> bool:
+    """Whether what a font makes of letters reads otherwise than in a system without it: as another letter or digit, a
+    tick, or a sign of mathematics."""
+    signs = _signs(font)
+    asked = (one for one in text if signs and (one.isalnum() or "\xa0" < one <= "\xff") and _PLACES.match(one))
+    made = ((one, _sign(signs, ord(one))) for one in asked)
+    return any(new != one and (new.isalnum() or new in TICKS or category(new[0]) == "Sm") for one, new in made)
 
 
 @lru_cache(256)

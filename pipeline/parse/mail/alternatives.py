@@ -8,7 +8,7 @@ import html
 import operator
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -42,6 +42,21 @@ _DECIMAL = re.compile(r"(\d[\d.,']*?)[.,](\d\d?)")
 _GROUPED = re.compile(r"\d{1,3}(?: \d{3})+(?:[.,]\d\d?)?")
 _RAISED = re.compile(rf"(?<![\d.,:'])({_NUMBER})[\^_](\d+)")
 _WORD = re.compile("[^\\W\\d_]{2,}(?:'t)?|[\u3040-\u9fff\uac00-\ud7af]")
+_LETTER = r"[^\W\d_]"
+_SIGNS = r"(?:(?:[<>]=?|[(=±≈~]|-(?! )) ?){0,4}+"
+_TOKEN = re.compile(  # an amount with its signs and units, or a word
+    rf"(?<![\w^])(?P<signs>{_SIGNS})(?:(?P<unit>[A-Z]{{3}}(?![^\W\d_])|[€$£¥%]) ?)?(?P<more>{_SIGNS})"
+    rf"(?P<number>\d{{1,3}}(?: \d{{3}})++(?:[.,]\d+)?(?!\d)|(?<![\d^]){_NUMBER})(?P<behind>-(?!\w))?"
+    rf"(?P<raised>[\^_]\d++)?(?P<close>\))?(?: ?(?P<sign>[€$£¥%‰°]))?"
+    rf"(?: ?(?P<last>{_LETTER}{{1,3}}(?:/{_LETTER}{{1,3}})?(?![\w^])))?(?P<closed>\))?|{_WORD.pattern}"
+)
+_LIKE = str.maketrans(
+    {"\u2212": "-", "\u2013": "-", "≤": "<=", "≥": ">=", "⩽": "<=", "⩾": ">=", "\u00d7": "x", "*": " ", "|": " "}
+)
+_BULLETS = re.compile(r"^[ \t]*(?:[-•] +)+", re.MULTILINE)
+_CURRENCIES = {"€": "eur", "$": "usd", "£": "gbp", "¥": "jpy"}
+_NO_MINUS = str.maketrans("", "", "-(")
+_OF_NOTE = 2  # digits of a number in brackets that is a note's
 _NO_LETTER = re.compile(r"[\W\d_]+")
 _NO_DIGIT = re.compile(r"\D+")
 _NO_SPACE = re.compile(r"\s")
@@ -82,7 +97,7 @@ def difference(read: str, other: str, names: tuple[str, str], unseen: Callable[[
     said = [_first(numbers or more)] if numbers or more else []
     if news := next(filter(None, (_news(one, set(words)) for one in _paragraphs(unread.text))), "") if words else "":
         said.append(f'"{news}"')
-    elif exchanged := _exchanged(unread.spoken, shown.spoken, set(words), set(back[1])):
+    elif not said and (exchanged := _exchanged(unread, shown, set(words), set(back[1]))):
         said.append(exchanged)
     elif _negations(unread.spoken) - _negations(shown.spoken):
         spoken = [word for paragraph in _paragraphs(unread.text) for word in _words(paragraph)]
@@ -159,6 +174,11 @@ class _Text:
     def spoken(self) -> list[str]:
         """The words of the bare text in their order, in lower case."""
         return _words(self.bare)
+
+    @cached_property
+    def line(self) -> str:
+        """The bare text without its layout, signs that mean the same as one."""
+        return " ".join(_BULLETS.sub("", self.bare.translate(_LIKE)).split())
 
     @cached_property
     def words(self) -> set[str]:
@@ -238,15 +258,44 @@ def _news(paragraph: str, missing: set[str]) -> str:
     return " ".join(paragraph.split())[:100] if says else ""
 
 
-def _exchanged(other: list[str], read: list[str], only_other: set[str], only_read: set[str]) -> str:
-    """Which word of the other text stands where the text that is read has another, between the same two; else ""."""
-    places = {(before, after): one for before, one, after in _in_threes(read) if one in only_read} if only_other else {}
-    found = ((one, places.get((before, after))) for before, one, after in _in_threes(other) if one in only_other)
-    return next((f'"{one}" for "{its}"' for one, its in found if its), "")
+def _exchanged(other: _Text, read: _Text, only_other: set[str], only_read: set[str]) -> str:
+    """Which word or amounts of the other text stand where the text that is read has another, or as many others, between
+    the same two words; else ""."""
+    if other.line == read.line:
+        return ""
+    places = defaultdict[tuple[str, str, int], dict[str, None]](dict)
+    for place, between in _places(read.line, only_read):
+        places[place][between] = None
+    for place, between in _places(other.line, only_other):
+        if (alike := places.get(place)) and between not in alike:
+            return f'"{between}" for "{next(iter(alike))}"'
+    return ""
 
 
-def _in_threes(words: list[str]) -> Iterator[tuple[str, str, str]]:
-    return zip(["", *words], words, [*words[1:], ""], strict=False)
+def _places(line: str, words: set[str]) -> Iterator[tuple[tuple[str, str, int], str]]:
+    """Each of these words, and all amounts that stand together, behind the word before, the one after, and the number
+    of amounts: 0 for a word."""
+    first, before, amounts = "", "", list[str]()
+    for found in (*_TOKEN.finditer(line), None):
+        if found and found["number"]:
+            amounts.append("" if found["raised"] else _amount(found))  # conversions write 950^2 as 9502, or as 950
+            continue
+        word = found[0].casefold() if found else ""
+        if amounts and all(amounts):
+            yield (before, word, len(amounts)), " ".join(amounts)
+        if before in words:
+            yield (first, word, 0), before
+        first, before, amounts = before, word, []
+
+
+def _amount(found: re.Match[str]) -> str:
+    """A number with what changes its meaning: "-500 eur" for "(EUR 500)", "€ -500" and "500- EUR"."""
+    signs, more, behind, *units = found.group("signs", "more", "behind", "unit", "sign", "last")
+    signs, number = "".join((signs + more).split()), _value(_NO_SPACE.sub("", found["number"]))
+    in_brackets = "(" in signs and (found["close"] or found["closed"]) and len(number) > _OF_NOTE
+    is_less = "-" in signs or behind or in_brackets
+    units = sorted(_CURRENCIES.get(one, one).casefold() for one in units if one)
+    return " ".join([signs.translate(_NO_MINUS) + "-" * bool(is_less) + number, *units])
 
 
 def _words(text: str) -> list[str]:

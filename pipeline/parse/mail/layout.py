@@ -2,11 +2,23 @@
 
 from collections.abc import Iterable
 
+from pipeline.parse.mail.header import header_text
+from pipeline.parse.mail.parts import Part
 from pipeline.parse.unpack.names import printable
 from pipeline.parse.writer import TextWriter, one_line
 
 SHOWN = ("From", "To", "Cc", "Date", "Subject")
 PICTURES = "pictures shown in its text, not read"
+_SUFFIXES = {
+    "application/pdf": "pdf", "application/msword": "doc", "application/rtf": "rtf", "application/zip": "zip",
+    "application/json": "json", "application/xml": "xml", "text/plain": "txt", "text/html": "html", "text/csv": "csv",
+    "text/xml": "xml", "text/calendar": "ics", "text/vcard": "vcf", "text/x-vcard": "vcf", "image/jpeg": "jpg",
+    "image/png": "png", "image/gif": "gif", "image/tiff": "tif", "application/vnd.ms-excel": "xls",
+    "application/vnd.ms-powerpoint": "ppt", "application/ms-tnef": "tnef", "application/gzip": "gz",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+}  # fmt: skip
 
 
 class MailLayout:
@@ -48,3 +60,9 @@ def file_name(name: str) -> str:
     """A name that a sender gave, as one of a file: a path is none of his business."""
     name = name.rpartition("\\")[2] if name[1:3] == ":\\" else name
     return printable(name).replace("/", "_").replace("\\", "_")
+
+
+def name_of(part: Part) -> str:
+    """The name of the document that a MIME part becomes."""
+    given = header_text(part.header.get_filename() or "")
+    return file_name(given or f"part-{part.number}.{_SUFFIXES.get(part.kind, 'bin')}")

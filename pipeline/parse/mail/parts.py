@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.message import Message
+from functools import cached_property
 
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.limits import MIB
@@ -24,6 +25,8 @@ _BLANK = re.compile(rb"[ \t]*\r?\n")
 _AFTER_BOUNDARY = re.compile(rb"(--)?[ \t]*(?:\r?\n|\Z)")
 _NOT_BASE64 = bytes(set(range(256)) - set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="))
 _PADS = re.compile(b"=+")
+_BASE64 = re.compile(rb"(?:[ \t]*+[A-Za-z0-9+/]*+[= \t]*+(?:[\r\n]++|\Z))*+")  # whole lines of it
+_GOES_ON = re.compile(rb"^[A-Za-z0-9+/]{40}", re.MULTILINE)  # a line of base64 behind others: those are damage
 _UU = {"x-uuencode", "uuencode", "uue", "x-uue"}
 
 
@@ -76,10 +79,23 @@ class Part:
         for one in self.parts:
             yield from one.walk()
 
+    @cached_property
+    def _after(self) -> int:
+        """Where base64 ends: programs of mailing lists add their text behind it as it is."""
+        lines = _BASE64.match(self.data, self.begin, self.end)
+        after = lines.end() if lines and self.encoding == "base64" else self.end
+        has_any = self.data[self.begin : after].strip() and not _GOES_ON.search(self.data, after, self.end)
+        return after if has_any else self.end
+
+    @property
+    def behind(self) -> bytes:
+        """The text behind the base64 of the MIME part; mail programs show it or not."""
+        return self.data[self._after : self.end].strip()
+
     def content(self) -> Iterator[bytes]:
         """The bytes of the MIME part, decoded, in pieces."""
         if self.encoding == "base64":
-            yield from _base64(self.data, self.begin, self.end)
+            yield from _base64(self.data, self.begin, self._after)
         elif self.encoding == "quoted-printable":
             yield binascii.a2b_qp(self.data[self.begin : self.end])
         elif self.encoding in _UU:

@@ -26,6 +26,8 @@ _BINHEX = "(This file must be converted with BinHex"
 IN_TEXT = ("=ybegin line=", _BINHEX)  # how files begin that are written as text and not decoded
 ARMOUR = "-----BEGIN PGP "
 LOCKED = "an encrypted message (OpenPGP)"
+_ENRICHED = re.compile(r"<<|<param>[^<]*(?:<<[^<]*)*</param>|<(?:nl|lt)>|</?[a-z0-9-]{1,60}>", re.IGNORECASE)
+_INSTEAD = {"<<": "<", "<lt>": "<", "<nl>": "\n"}
 _MARKS = (ARMOUR, "begin", "=ybegin ", _BINHEX)  # one of which a text has if anything is cut out of it
 
 
@@ -67,6 +69,13 @@ def unflow(text: str, *, joined: bool) -> str:
             out.append(("\n" if out else "") + (">" * depth + " " if depth else "") + content)
         before = depth if goes_on and not is_signature else None
     return "".join(out)
+
+
+def plain_of_enriched(text: str) -> str:
+    """What text/enriched (RFC 1896), or the text/richtext before it, says: a single line break is a space, of several
+    one goes; "<<" is "<", commands and their parameters go."""
+    text = re.sub(r"\n+", lambda breaks: breaks[0][1:] or " ", text.replace("\r\n", "\n"))
+    return _ENRICHED.sub(lambda found: _INSTEAD.get(found[0].lower(), ""), text)
 
 
 def give(files: list[File], members: Members, folder: str) -> None:

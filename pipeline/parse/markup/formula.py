@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from lxml import etree
 
+from pipeline.parse.look.raised import struck
 from pipeline.parse.markup.reading import local_name
 
 _JOINED = {
@@ -17,8 +18,10 @@ _JOINED = {
     "mlabeledtr": " ", "mtable": "; ", "m": "; ", "mr": " ", "eqArr": "; ", "mmultiscripts": "_^",
 }  # fmt: skip
 """What stands between the parts of an element: one mark for all, or the first and the second."""
-_SILENT = {"annotation", "annotation-xml", "mprescripts", "mphantom", "phant"}
+_SILENT = {"annotation", "annotation-xml", "mprescripts", "phant"}
 _ROOTS = {"msqrt", "mroot", "rad"}
+_NO_WIDTH = re.compile(r"\s*(?:-.*|negative.*|0*\.?0*(?:[a-z]{2,3}|%)?)\s*")
+_BARE_ROOT = re.compile("\u221a([^\\s()]+)$")
 _WHOLE = re.compile(r"[\w.,\u2032%]*")  # needs no brackets as a part of a fraction or an index
 
 
@@ -27,6 +30,10 @@ def formula_text(element: etree._Element) -> str:
     name = local_name(element.tag)
     if name in _SILENT or name.endswith("Pr"):
         return ""
+    if name == "mphantom" or (name == "mspace" and not _NO_WIDTH.fullmatch(element.get("width", "0"))):
+        return " "
+    if name == "mtext" and (text := "".join(map(str, element.itertext()))).isspace():
+        return " "
     if name in {"t", "mi", "mn", "mo", "mtext", "ms"}:
         return "".join(map(str, element.itertext())).strip(None if name != "t" else "\n")
     parts = [(child, formula_text(child)) for child in element if isinstance(child.tag, str)]
@@ -41,14 +48,27 @@ def formula_text(element: etree._Element) -> str:
         return f"{_joined('_^', [_sign(element, 'nary', chr(0x222B)), *limits])} {body}"
     if name in _JOINED:
         return _joined(_JOINED[name], [text for child, text in parts if not local_name(child.tag).endswith("Pr")])
-    return _in_line(element, parts)
+    text = _in_line(element, parts)
+    if name == "menclose" and "radical" in element.get("notation", ""):
+        return _root("msqrt", [text])
+    return struck(text) if _is_struck(element) else text
+
+
+def _is_struck(element: etree._Element) -> bool:
+    """Whether an enclosure of MathML or a box of Office Math has a line through it."""
+    boxes = (one for one in element.iterchildren("{*}borderBoxPr") for one in one)
+    strikes = (one for one in boxes if local_name(one.tag).startswith("strike"))
+    crossed = any(next(map(str, one.attrib.values()), "1") not in {"0", "off", "false"} for one in strikes)
+    return crossed or (local_name(element.tag) == "menclose" and "strike" in element.get("notation", ""))
 
 
 def _in_line(element: etree._Element, parts: Iterable[tuple[etree._Element, str]]) -> str:
     """Parts that follow one another; a number and a fraction or a power beside it are kept apart."""
-    line, was_built = (element.text or "").strip(), False
+    line, was_built, was_root = (element.text or "").strip(), False, False
     for child, text in parts:
-        built = local_name(child.tag) in _JOINED
+        if was_root and text[:1].isalnum():
+            line = _BARE_ROOT.sub("\u221a(\\1)", line)
+        built, was_root = local_name(child.tag) in _JOINED, local_name(child.tag) in _ROOTS
         apart = (built and text[:1].isdecimal()) or (was_built and text[:1].isdecimal()) or (built and text[:1] == "(")
         line += " " * (apart and line[-1:].isalnum()) + text + (child.tail or "").strip()
         was_built = built or (was_built and not text)

@@ -6,6 +6,7 @@ And whether a text that a file holds beside a value shows that value.
 import re
 from contextlib import suppress
 from datetime import datetime, timedelta
+from decimal import Decimal
 from functools import lru_cache
 from itertools import islice
 
@@ -14,6 +15,7 @@ _LETTERS = re.compile(r"\$?([A-Z]{1,3})\$?", re.IGNORECASE)
 _MOMENT = re.compile(r"(-?\d{4,9}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:[.,]\d+)?Z?)?")
 _DURATION = re.compile(r"PT(\d{1,9})H(\d\d)M(\d\d)(?:[.,]\d+)?S")
 _LAST_DAY = 2_958_466  # 9999-12-31
+_EXACT = 1e16
 _LARGEST = 1e21  # from which on numbers are written as powers of ten
 _ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")
 
@@ -62,14 +64,22 @@ def iso_duration(value: str) -> str:
 
 
 def number_text(value: str, kind: str, epoch: int) -> str:
-    """A stored number as text: whole numbers without a point, others in the shortest form that reads back the same."""
+    """A stored number as text, whole numbers without a point."""
     try:
         number = float(value)
     except ValueError:
         return value
     if kind and 0 <= number + epoch < _LAST_DAY:
         return _moment(number, kind, epoch)
-    return str(int(number)) if number.is_integer() and abs(number) < _LARGEST else repr(number)
+    if number.is_integer() and abs(number) < _EXACT:
+        return str(int(number))
+    text = digits_of(number)
+    return f"{Decimal(text):f}" if "e+" in text and abs(number) < _LARGEST else text
+
+
+def digits_of(number: float) -> str:
+    """The digits of a number that Excel shows: 15; of a whole number below 1e16 all."""
+    return f"{number:.0f}" if number.is_integer() and abs(number) < _EXACT else f"{number:.15g}"
 
 
 def number_kind(code: str) -> str:

@@ -16,7 +16,7 @@ CHARACTERS = {
     "rdblquote": "\u201d", "nestcell": " ", "nestrow": "\n",
 }  # fmt: skip
 SYMBOLS = {b"~": "\xa0", b"_": "-", b"-": "", b"\n": "\n", b"\r": "\n", b"\t": "\t"}
-# Destinations without text of the document; one behind \* that is not known to have text is taken for one, too.
+# Destinations without text of the document.
 SILENT = {
     "fonttbl", "colortbl", "stylesheet", "info", "pict", "objdata", "fldinst", "filetbl", "listtable",
     "listoverridetable", "revtbl", "rsidtbl", "themedata", "colorschememapping", "datastore", "latentstyles",
@@ -24,6 +24,20 @@ SILENT = {
     "pgdsctbl", "atnid", "atnauthor", "ftnsep", "ftnsepc", "ftncn", "aftnsep", "aftnsepc", "aftncn", "tc", "tcn",
     "xe", "rxe", "txe", "do", "template", "formfield", "falt", "panose", "mmathPr", "private", "pntxta", "pntxtb",
     "objclass", "objname",
+}  # fmt: skip
+# ... and those that stand behind \* alone; one that is in neither is left out as well, but counted.
+KNOWN = {
+    "annotation", "atndate", "atnicn", "atnparent", "atnref", "atntime", "atrfend", "atrfstart", "background",
+    "blipuid", "blockmedia", "bookmarkpub", "buptim", "category", "company", "cs", "datafield", "defchp", "defpap",
+    "docvar", "ds", "ebcend", "ebcstart", "factoidname", "fchars", "ffdeftext", "ffentrymcr", "ffexitmcr", "ffformat",
+    "ffhelptext", "ffl", "ffname", "ffstattext", "fldtype", "fname", "fontemb", "fontfile", "footeryt", "gridtbl",
+    "headeryb", "hl", "hlinkbase", "hlfr", "hlloc", "hlsrc", "hsv", "htmltag", "hyphen", "keycode", "lchars",
+    "linkval", "listlevel", "listname", "listpicture", "liststylename", "listtag", "lsdlockedexcept", "mailmerge",
+    "manager", "mhtmltag", "mmathPict", "nesttableprops", "nextfile", "objalias", "objsect", "objtime", "oldcprops",
+    "oldpprops", "oldsprops", "oldtprops", "oleclsid", "password", "passwordhash", "pgdscno", "pgp", "pgptbl",
+    "picprop", "pn", "pnseclvl", "printim", "propname", "protend", "protstart", "protusertbl", "pxe", "rdf", "shppict",
+    "staticval", "svb", "tblgrid", "ts", "userprops", "wgrffmtfilter", "windowcaption", "writereservation",
+    "writereservhash", "xform", "xmlattrname", "xmlattrvalue", "xmlclose", "xmlname", "xmlopen", "wptab", "zwbo",
 }  # fmt: skip
 SPOKEN = {"shptxt", "ud", "shpinst", "dptxbxtext", "listtext", "pntext", "fldrslt", "result"}
 ASIDE = {
@@ -101,13 +115,16 @@ class Ground:
     line: int = 0  # twips; below 0 lines are exactly so high
     nested: bool = False  # in a table in a table
     in_shape: bool = False
+    dropped: bool = False  # a capital that reaches over several lines of the next paragraph
     box: tuple[int, int, int, int] = (0, 0, 0, 0)  # left, top, right, bottom of a shape in twips
 
     def changed(self, word: str, value: int | None) -> "Ground":
         """These surroundings after a control word, which changes nothing if it is not about paragraphs or shapes."""
         number = value or 0
         if word == "pard":
-            return replace(self, paragraph=0, line=0, nested=False)
+            return replace(self, paragraph=0, line=0, nested=False, dropped=False)
+        if word == "dropcapli":
+            return replace(self, dropped=number > 0)
         if word == "cbpat":
             return replace(self, paragraph=number)
         if word == "shading" or word.startswith("bg"):

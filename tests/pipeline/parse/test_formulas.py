@@ -3,6 +3,7 @@
 import pytest
 from lxml import etree
 
+from pipeline.parse.look.raised import struck
 from pipeline.parse.markup.formula import formula_text
 
 MATHML, OFFICE = "http://www.w3.org/1998/Math/MathML", "http://schemas.openxmlformats.org/officeDocument/2006/math"
@@ -24,6 +25,17 @@ MATHML, OFFICE = "http://www.w3.org/1998/Math/MathML", "http://schemas.openxmlfo
             "1 2; 3",
         ),
         ("<semantics><mn>5</mn><annotation>five</annotation></semantics>", "5"),
+        ("<msqrt><mn>4</mn></msqrt><mn>5</mn>", "√(4)5"),
+        ("<msqrt><mn>4</mn></msqrt><mi>x</mi>", "√(4)x"),
+        ("<mn>3</mn><msqrt><mi>a</mi><mo>+</mo><mn>4</mn></msqrt><mn>5</mn>", "3√(a+4)5"),
+        ("<mn>1</mn><mspace width='1em'/><mn>2</mn>", "1 2"),
+        ("<mn>1</mn><mspace width='thinmathspace'/><mn>2</mn>", "1 2"),
+        ("<mn>1</mn><mspace width='0.0em'/><mspace width='-1em'/><mspace/><mn>2</mn>", "12"),
+        ("<mn>1</mn><mtext>\xa0</mtext><mn>2</mn><mphantom><mn>7</mn></mphantom><mn>3</mn>", "1 2 3"),
+        ("<menclose notation='radical'><mn>2</mn></menclose>", "√2"),
+        ("<menclose notation='box updiagonalstrike'><mn>900</mn></menclose>", struck("900")),
+        ("<menclose notation='horizontalstrike'><mn>900</mn></menclose><mn>5</mn>", struck("900") + "5"),
+        ("<menclose notation='box'><mn>900</mn></menclose>", "900"),
         ("<munderover><mo>∑</mo><mn>1</mn><mn>9</mn></munderover><mi>i</mi>", "∑_1^9i"),
     ],
 )
@@ -50,3 +62,9 @@ def test_mathml(inside: str, text: str) -> None:
 def test_office(inside: str, text: str) -> None:
     root = etree.fromstring(f'<oMath xmlns="{OFFICE}" xmlns:m="{OFFICE}">{inside}</oMath>')
     assert formula_text(root) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [("", struck("900")), (" m:val='1'", struck("900")), (" m:val='0'", "900")])
+def test_a_box_of_office_with_a_line_through_it(value: str, text: str) -> None:
+    box = f"<m:borderBox><m:borderBoxPr><m:strikeH{value}/></m:borderBoxPr><m:e><m:r><m:t>900</m:t></m:r></m:e>"
+    assert formula_text(etree.fromstring(f"<m:oMath xmlns:m='{OFFICE}'>{box}</m:borderBox></m:oMath>")) == text

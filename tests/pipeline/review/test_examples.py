@@ -10,6 +10,7 @@ import pytest
 
 import pipeline
 from pipeline import ClassifySettings, ExamplesRefusedError, Label, Review, RunPlan
+from pipeline.learn.examples import Mistake
 from pipeline.plan import Retention
 from pipeline.review.examples import _fields, review_examples
 from tests.pipeline.conftest import TASK, Witness
@@ -74,6 +75,26 @@ def test_without_any_it_is_said_what_helps(plan: RunPlan, drop: Drop) -> None:
     with pytest.raises(ExamplesRefusedError, match="no row of sort was accepted or corrected"), \
             review_examples(plan, placed=True):  # fmt: skip
         pass
+
+
+def refuse_last_and_first(file: Path) -> None:
+    last = len(file.read_text().splitlines())
+    raise ExamplesRefusedError([Mistake(f"{file}:{last}", f"the text of {file}:1"), Mistake(f"{file}:1: x", "?")])
+
+
+def test_mistakes_name_rows_and_no_file_that_nobody_gave(decided: RunPlan) -> None:
+    decided.site.models.mkdir()
+    rows = entries(decided)
+    other = replace(decided, task=ClassifySettings(labels=(Label("lease"), Label("invoice"), Label("none"))))
+    with pytest.raises(ExamplesRefusedError) as few, review_examples(other, placed=True) as file:
+        pipeline.learn_head(other, file, lambda done, total, what: None)
+    assert [one.where for one in few.value.mistakes] == ["review"]
+    with pytest.raises(ExamplesRefusedError) as bad, review_examples(decided, placed=True) as file:
+        refuse_last_and_first(file)
+    assert [(one.where, one.found) for one in bad.value.mistakes] == [
+        (f"review, row {rows['11.txt']}", f"the text of review, row {rows['00.txt']}"),
+        (f"review, row {rows['00.txt']}: x", "?"),
+    ]
 
 
 def test_what_is_gone_is_left_out(decided: RunPlan) -> None:

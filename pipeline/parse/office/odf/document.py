@@ -145,6 +145,17 @@ class OpenDocument:
             raise DocumentError(Failure.NEEDS_OCR, "; ".join([f"{what} pictures and no text", *reasons]))
 
     @cached_property
+    def settings(self) -> set[tuple[str, str]]:
+        """The names and values of the program's settings, in any view of the document; none where they are damaged."""
+        try:
+            has_part = self._archive is not None and self._archive.has("settings.xml")
+            root = self._xml("settings.xml") if has_part else self.content
+        except DocumentError:
+            return set()
+        items = root.iter("{*}config-item")
+        return {(str(name), item.text or "") for item in items for name in item.attrib.values()}
+
+    @cached_property
     def meta(self) -> etree._Element:
         """What describes the document: its title, its subject."""
         has_part = self._archive is not None and self._archive.has("meta.xml")

@@ -20,6 +20,7 @@ _NOTE, _OBJECT, _TEXT, _EXTENT, _SEVERAL = 0x1C, 0x5D, 0x1B6, 0x200, 0xBD
 _CELLS = {0x06, 0x206, 0x406, 0x203, 0x204, 0x205, 0x27E, 0xFD, 0xD6, _SEVERAL}
 _FONT, _FORMAT, _STYLE, _PALETTE = 0x31, 0x41E, 0xE0, 0x92
 _FORMULA, _SHARED, _ROW, _COLUMN, _MERGED, _CONDITIONS = 0x06, 0x4BC, 0x208, 0x7D, 0xE5, 0x1B0
+_VIEW = 0x23E
 _BOOK, _LINKS, _OWN = 0x1AE, 0x17, 0x0401
 _CHART, _OF_COMMENT = 0x20, 0x19
 _EXP = b"\x01"  # the token of a formula that stands elsewhere
@@ -134,6 +135,8 @@ class _SheetReading:
             self._sheet.conditions += 1
         elif kind in {_ROW, _COLUMN, _MERGED, _SHARED} and self._depth <= 1:
             self._place(kind, data)
+        elif kind == _VIEW and self._depth <= 1 and len(data) >= 2:
+            self._sheet.beside.read_view(data[0], 1)
         else:
             self._aside(kind, data)
 

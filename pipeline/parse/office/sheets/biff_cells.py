@@ -17,6 +17,7 @@ FILLED = 4
 """The alignment that repeats what a cell holds until the cell is full."""
 NARROWEST = 51
 """Of 256 in a usual letter: the width of a column that shows nothing."""
+_ZEROS = 0x10
 PLACES = {1: "superscript", 2: "subscript"}
 
 
@@ -29,6 +30,13 @@ class Beside:
     rows: set[int] = field(default_factory=set)  # hidden ones
     columns: list[tuple[int, int]] = field(default_factory=list)  # the first and last of each hidden stretch
     merged: Areas[None] = field(default_factory=Areas)
+    shows_zeros: bool = True
+    shows_formulas: bool = False
+
+    def read_view(self, flags: int, of_formulas: int) -> None:
+        """Take up the flags of a window on the sheet, of which one stands for formulas in place of results."""
+        self.shows_zeros &= bool(flags & _ZEROS)
+        self.shows_formulas |= bool(flags & of_formulas)
 
     def style(self, row: int, column: int) -> CellStyle:
         """The style of a cell."""

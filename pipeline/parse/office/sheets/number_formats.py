@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from pipeline.parse.look.colours import RGB
-from pipeline.parse.office.cells import number_kind, number_text
+from pipeline.parse.office.cells import digits_of, number_kind, number_text
 from pipeline.parse.office.drawing.theme import rgb
 
 _PIECE = re.compile(r'"[^"]*"?|\\.|_.|\*.|\[[^\]]*\]|General|E[+-]|[^"\\_*\[]', re.DOTALL | re.IGNORECASE)
@@ -162,9 +162,8 @@ class Section:
 
     @cached_property
     def _is_doubtful(self) -> bool:
-        """Whether the section shows other digits than the number's, or leaves some away without a word."""
-        shortens = self._pattern.thousands_away > 0 and not any(map(str.isalpha, self.words))
-        return self.has_digits or self._pattern.joins_digits or shortens
+        """Whether the section shows other digits than the number's."""
+        return self.has_digits or self._pattern.joins_digits
 
 
 class _Pattern:
@@ -184,11 +183,10 @@ class _Pattern:
         while self.has_places and codes[point - 1] == ",":
             point -= 1
             codes[point] = "k"
-        self.thousands_away = codes.count("k")
         self.before, self.after = ("".join(map(_literal, some)) for some in (pieces[:first], pieces[end:]))
         self._parts = [(code, "" if code else _literal(piece)) for code, piece in
                        zip(codes[first:end], pieces[first:end], strict=True)]  # fmt: skip
-        self._shift = 2 * codes.count("%") - 3 * self.thousands_away
+        self._shift = 2 * codes.count("%") - 3 * codes.count("k")
         codes = [code for code, _ in self._parts]
         self._is_grouped = "," in codes
         self._point = codes.index(".") if "." in codes else len(codes)
@@ -291,7 +289,7 @@ def rounded(number: float, decimals: int, shift: int = 0) -> str:
     scaled = number * 10.0**decimals
     if not shift and scaled < 1e15 and abs(scaled % 1 - 0.5) > 1e-6:
         return f"{number:.{decimals}f}"
-    exact = Decimal(repr(number)).scaleb(shift)
+    exact = Decimal(digits_of(number)).scaleb(shift)
     return f"{exact.quantize(Decimal(1).scaleb(-decimals), context=_EXACT):f}"
 
 

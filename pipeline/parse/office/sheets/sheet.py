@@ -24,6 +24,7 @@ from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.writer import TextWriter
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+SHOWS_FORMULAS = "sheet {} shows formulas in place of their results, which were read"
 _TRUE = {"1", "true"}
 _COLUMNS = 16_384
 _EMPTY = 50  # empty cells in a row, between two that are not, that are written
@@ -65,6 +66,7 @@ class _Sheet:
     rows: dict[int, dict[int, str]] = field(default_factory=dict)
     columns: bytearray = field(default_factory=lambda: bytearray(_COLUMNS + 1))  # what _width makes of each
     hidden_row: bool = False  # rows that say nothing of it
+    shows_zeros: bool = True
     paper: Colour = WHITE
     merged: Areas[None] = field(default_factory=Areas)
     tables: Areas[None] = field(default_factory=Areas)
@@ -95,7 +97,7 @@ def write_sheet(writer: TextWriter, package: Package, part: str, strings: String
         if any(style.get("name") for style in root.iterchildren(S + "tableStyleInfo")):
             sheet.tables.add(root.get("ref", ""), None)
             sheet.is_plain = False
-    for element in stream(data, part, S + "sheetFormatPr", S + "col", S + "row", *_PRINTED):
+    for element in stream(data, part, S + "sheetView", S + "sheetFormatPr", S + "col", S + "row", *_PRINTED):
         if element.tag == S + "row":
             number = whole_number(element.get("r"), number + 1)
             rows.read(element, number)
@@ -103,6 +105,11 @@ def write_sheet(writer: TextWriter, package: Package, part: str, strings: String
             _read_column(sheet, element)
         elif element.tag == S + "sheetFormatPr":
             _read_usual(sheet, element)
+        elif element.tag == S + "sheetView":
+            sheet.shows_zeros &= element.get("showZeros", "1") in _TRUE
+            sheet.is_plain &= sheet.shows_zeros
+            if element.get("showFormulas") in _TRUE:
+                writer.review(SHOWS_FORMULAS.format(name))
         else:
             printed |= dict.fromkeys(_printed(writer, unescaped(element.text or "")))
     rows.finish()
@@ -290,6 +297,8 @@ class _Rows:
         if hidden or sheet.width(column) == _CLOSED:
             return style.show(number, stored, epoch).text or stored, "hidden_row"
         paper = sheet.paper
+        if number == 0 and not sheet.shows_zeros:
+            return style.show(number, stored, epoch).text or stored, "marked_hidden"
         if not sheet.is_plain:
             if sheet.covers(row, column):
                 return style.show(number, stored, epoch).text or stored, "covered"

@@ -13,6 +13,7 @@ from pipeline.parse.office.sheets.cell_styles import PLAIN, Font, of_signs
 
 _ROW, _COLUMN, _MERGED, _SHEET, _CONDITIONS = 0, 60, 176, 156, 461
 _FORMAT, _FONT, _STYLE, _STYLES, _STYLES_END = 44, 43, 47, 617, 618
+_VIEW = 137
 _CELLS = range(1, 12)
 _STRING, _NUMBER, _TRUTH, _ERROR = 8, 9, 10, 11  # of formulas
 _RESULT = {_NUMBER: 8, _TRUTH: 1, _ERROR: 1}
@@ -77,6 +78,8 @@ def _read_sheet(data: bytes, sheet: Sheet, styles: BookStyles) -> None:
             first, last, width, _, flags = struct.unpack_from("<IIIIH", record)
             if flags & 1 or width <= NARROWEST:
                 beside.columns.append((first, last))
+        elif kind == _VIEW and len(record) >= 2:
+            beside.read_view(record[0], 2)
         elif kind == _CONDITIONS:
             sheet.conditions += 1
         elif kind == _MERGED and len(record) >= 16:

@@ -34,6 +34,7 @@ _TICKED = {"1", "true", "on"}
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _DAY, _MONTH = re.compile(r"(?<!d)d{1,2}(?!d)"), re.compile(r"(?<!M)M{1,2}(?!M)")
 _DECLARED = re.compile(r"\s*<\?xml[^>]*\?>")
+_AMOUNT = re.compile(r"\d[.,\s]?\d")  # not the one digit of "Press 1"
 _NUMBER = re.compile(r"\d{1,9}")
 
 
@@ -82,7 +83,7 @@ class Controls:
         elif bound and bound.strip():
             yield from _show(said, content, stored, one_line(_listed(said, _flat_text(bound))), prompts=prompts)
         elif prompts:
-            if any(one.isdigit() for one in stored):
+            if _AMOUNT.search(stored):
                 yield f'a content control shows "{quoted(stored)}", which it says is a prompt and no value'
             self._prompts[stored] = self._prompts.get(stored, 0) + (1 if stored else 0)
             _fill(content, "")

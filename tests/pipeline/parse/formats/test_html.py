@@ -103,7 +103,7 @@ def test_what_stands_for_pictures_and_what_was_chosen(parse) -> None:
         b"<p aria-hidden=true>icon<input type=password value=secret>"
     )
     assert parsed.text == (
-        "See a chart of rents here\n\nFig. 1\n\n[ ] EUR\n[x] USD\nQ\nno mark\n\n7. seven\n8. eight\n\n"
+        "See a chart of rents here\n\nFig. 1\n\nUSD no mark\n\n7. seven\n8. eight\n\n"
         "term\nmeaning\n\na\n b\n\ndrawn\n\nx\n\nframed\n\nS\nD\n\nicon"
     )
 
@@ -154,3 +154,144 @@ def test_formulas_and_readings_stand_apart(parse) -> None:
     fraction = "<math><mfrac><mn>1</mn><mn>2</mn></mfrac></math>"
     assert parse(f"<html><p>{fraction} or 1{fraction} of</p></html>".encode()).text == "1/2 or 1 1/2 of"
     assert parse("<html><p><ruby>山田<rt>やまだ</rt></ruby></p></html>".encode()).text == "山田(やまだ)"
+
+
+@pytest.mark.parametrize(
+    ("markup", "shown"),
+    [
+        ("<div style='display:flex'><span>Net total 12</span><span>50.00</span></div>", "Net total 12 | 50.00"),
+        ("<div style='display:flex'><span>Fee</span><span>-50.00</span></div>", "Fee -50.00"),
+        ("<div style='display:inline-flex'>Net 12<b>50</b></div>", "Net 12 | 50"),
+        ("<style>.g{display:grid}</style><div class=g><i>Qty</i><i>3</i><i>19</i></div>", "Qty 3 | 19"),
+        ("<div class=g style='display:grid'><x-a style='display:contents'><i>3</i><i>19</i></x-a></div>", "3 | 19"),
+        ("<span style='display:table-cell'>2</span><span style='display:table-cell'>500.00</span>", "2 | 500.00"),
+        ("<b style='display:table-row'><i>Sum</i><i>500.00</i></b>", "Sum | 500.00"),
+        ("<u style='display:block'>Sum 5</u><u style='display:list-item'>00 items</u>", "Sum 5\n00 items"),
+        ("<style>x-c{display:block}</style><x-c>12</x-c><x-c>34</x-c>", "12\n34"),
+        ("<x-c style='display:inline-block'>Dose</x-c><x-c style='display:inline-block'>5 mg</x-c>", "Dose 5 mg"),
+        ("<button>7</button><button>8</button>", "7 | 8"),
+        ("<span style='float:right'>9</span><span>8</span>", "9 | 8"),
+        ("5<span style='margin-left:50px'>9</span>.", "5 9."),
+        ("1<span style='margin-left:.2em'>240</span>,50", "1 240,50"),
+        ("see <a style='padding-right:12px'>here</a>. <b style='padding:1px'>No</b>w", "see here. Now"),
+        ("<div style='display:inline'>1,24</div><div style='display:inline'>0</div>", "1,240"),
+        ("<ul><li style='display:inline'>A<li style='display:inline'>B</ul>", "A B"),
+        ("<span>1</span><span>2</span>", "12"),
+    ],
+)  # fmt: skip
+def test_boxes_stand_as_their_display_says(parse, markup: str, shown: str) -> None:
+    assert parse(f"<!DOCTYPE html><html><body>{markup}".encode()).text == shown
+
+
+@pytest.mark.parametrize(
+    ("markup", "shown"),
+    [
+        ("<select><option>Male<option>Female</select>", "Male"),
+        ("<select><option>Male<option selected>Female</select>", "Female"),
+        ("<select><option selected>Male<option selected>Female</select>", "Female"),
+        ("<select><option disabled>Choose<option>Male</select>", "Male"),
+        ("<select><option disabled selected>Choose<option>Male</select>", "Choose"),
+        ("<select><optgroup disabled><option>a</optgroup><optgroup label=G><option>b</select>", "b"),
+        ("<select><option disabled>Choose</select>x", "x"),
+        ("<select><option>5</select><select><option>6</select>", "5 | 6"),
+        ("<select><option>5</select>.<input value=1><input value=240>", "5 . 1 | 240"),
+        ("<select multiple><option>a<option selected>b</select>", "[ ] a\n[x] b"),
+        ("<select size=2><option>a<option>b</select>", "a\nb"),
+        ("<select><option label='1,000 EUR' value=5>1,000 EUR</select>", "1,000 EUR"),
+        ("<select multiple><option label=''>9,000<option label=1,000>1,000</select>", "9,000\n1,000"),
+    ],
+)
+def test_a_drop_down_shows_one_option(parse, markup: str, shown: str) -> None:
+    parsed = parse(f"<!DOCTYPE html><html><body>{markup}".encode())
+    assert (parsed.text, parsed.hidden) == (shown, ())
+
+
+def test_the_label_of_an_option_is_what_is_shown(parse) -> None:
+    parsed = parse(b"<!DOCTYPE html><html><select><option label='1,000 EUR'>9,000 EUR</select>")
+    assert (parsed.text, sum(one.characters for one in parsed.hidden)) == ("1,000 EUR", 8)
+
+
+def test_numbers_that_fall_and_a_foot_that_comes_first(parse) -> None:
+    parsed = parse(
+        b"<!DOCTYPE html><html><ol reversed><li>x<li>y<li>z</ol><ol reversed start=9><li>a<li value=3>b<li>c</ol>"
+        b"<table><caption>Fees</caption><tfoot><tr><td>Sum 9<tbody><tr><td>Row</tbody><thead><tr><td>Head</table>"
+    )
+    assert parsed.text == "3. x\n2. y\n1. z\n\n9. a\n3. b\n2. c\n\nFees\n\nHead\nRow\nSum 9"
+
+
+_DOUBT = ("letters stand for signs of a symbol font, which not all systems have",)
+
+
+@pytest.mark.parametrize(
+    ("markup", "shown", "unsure"),
+    [
+        ("5 <span style='font-family:Symbol'>m</span>g", "5 \u00b5g", _DOUBT),
+        ("5 <font face=Symbol>m</font>g", "5 \u00b5g", _DOUBT),
+        ("5 <i style='font:italic 12px/1.2 Symbol, serif'>m</i>g", "5 \u00b5g", _DOUBT),
+        ("<style>.s{font-family:'SymbolMT'}</style>5 <b class=s>m</b>g", "5 \u00b5g", _DOUBT),
+        ("<div style='font-family:Symbol'>m<b style='font:9pt Arial'>g</b></div>", "\u00b5g", _DOUBT),
+        ("<span style='font-family:Wingdings'>\u00fe</span> yes", "[x] yes", _DOUBT),
+        ("<font face='Wingdings 2'>R</font> yes", "[x] yes", _DOUBT),
+        ("<font face=Symbol>&#163;</font> 3", "\u2264 3", _DOUBT),
+        ("<font face=Symbol>&#xf0a3;</font> 3", "\u2264 3", ()),
+        ("<font face=Symbol>\u00b7 5</font>", "\u2022 5", ()),
+        ("Thanks <font face=Wingdings>J</font>", "Thanks \u263a", ()),
+        ("<i style='font-family:Arial, Symbol'>m</i>", "m", ()),
+        ("<i style='font-family:Symbol'><b style='font-family:initial'>m</b></i>", "m", ()),
+    ],
+)
+def test_signs_of_symbol_fonts(parse, markup: str, shown: str, unsure: tuple[str, ...]) -> None:
+    parsed = parse(f"<!DOCTYPE html><html><meta charset=utf-8><body>{markup}".encode())
+    assert (parsed.text, parsed.unsure, parsed.notes) == (shown, unsure, ())
+
+
+def test_a_sign_of_no_known_font_is_told(parse) -> None:
+    parsed = parse(b"<!DOCTYPE html><html><p>5 &#xf06d;g")
+    assert parsed.text == "5 \ufffdg"
+    assert parsed.notes == ("signs of symbol fonts that are in no table, written as U+FFFD: 1",)
+
+
+@pytest.mark.parametrize(
+    ("markup", "turned"),
+    [
+        ("<bdo dir=rtl>0001</bdo> EUR", "0001"),
+        ("<div dir=rtl><bdo>0001</bdo></div>", "0001"),
+        ("<p style='unicode-bidi:bidi-override;direction:rtl'>0009 <b>EUR</b>", "0009 EUR"),
+        ("<style>.r{direction:rtl} b{unicode-bidi:isolate-override}</style><p class=r>x <b>12</b>", "12"),
+        ("<p>pay &#x202e;0001&#x202c; EUR", "0001"),
+        ("<bdo dir=ltr>0001</bdo> <p dir=rtl>0001 EUR", ""),
+        ("<p style='unicode-bidi:bidi-override'>0001", ""),
+        ("<bdo dir=rtl>\u05d0\u05d1\u05d2 1</bdo>", ""),
+    ],
+)
+def test_letters_in_the_opposite_order(parse, markup: str, turned: str) -> None:
+    unsure = parse(f"<!DOCTYPE html><html><meta charset=utf-8><body>{markup}".encode()).unsure
+    assert unsure == ((f'letters are drawn in the opposite order: "{turned}"',) if turned else ())
+
+
+@pytest.mark.parametrize(
+    ("style", "shown"),
+    [
+        (".a::before{content:'-'}", "Due -500"),
+        (".a:before{content:'\\2212'}", "Due \u2212500"),
+        (".a{ &::after{content:' EUR'} }", "Due 500 EUR"),
+        ("p > .a::after{content:var(--unit)} :root{--unit:' EUR'}", "Due 500 EUR"),
+        (".a::before{content:attr(data-sign) '1' / 'one'}", "Due \u20ac1500"),
+        (".a::before{content:'9'} #x::before{content:'8'}", "Due 8500"),
+        (".a::before{content:'9';display:inline-block}", "Due 9 | 500"),
+        (".a::before{content:'9';display:none} .a::after{content:'9';visibility:hidden}", "Due 500"),
+        (".a::before{content:'9';color:#fff} b::before{content:'9'}", "Due 500"),
+        (".a::before{content:'\\f0d6'} .a::after{content:none} .a::first-letter{content:'9'}", "Due 500"),
+    ],
+)
+def test_what_style_sheets_draw_beside_an_element(parse, style: str, shown: str) -> None:
+    page = f"<!DOCTYPE html><html><style>{style}</style><p>Due <i class=a id=x data-sign='&euro;'>500</i>"
+    parsed = parse(page.encode())
+    assert (parsed.text, parsed.unsure) == (shown, ())
+
+
+def test_numbers_that_style_sheets_count_are_told(parse) -> None:
+    style = "h2::before{counter-increment:n;content:counter(n) '. '} b::before{content:counter(n)}"
+    page = f"<!DOCTYPE html><html><style>{style}</style><p>Rent"
+    assert not parse(page.encode()).unsure
+    assert parse(f"{page}<h2>Term</h2>".encode()).unsure == ("numbers that its style sheets count are not read",)

@@ -88,7 +88,7 @@ CARD_21 = (
 
 def test_cards(parse) -> None:
     parsed = parse(CARD_3.encode(), "a.vcf")
-    assert (parsed.media_type, parsed.parser) == ("text/vcard", "vcf/1")
+    assert (parsed.media_type, parsed.parser) == ("text/vcard", "vcf/2")
     assert parsed.text == (
         "Name: Weber, Anna, Dr.\nName: Dr. Anna Weber\nOrganization: Nord, Süd GmbH, Sales\nPhone (work): +49 30 1234\n"
         "Phone (cell): 0170 5\nAddress (home): Ring 7, Köln, 50667, Germany\nBirthday: 1980-05-17\nNote: pays\nlate"

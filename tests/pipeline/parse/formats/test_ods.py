@@ -324,3 +324,19 @@ def test_cells_that_are_struck_out_or_white(parse) -> None:
     assert parsed.text == "A\n\na | ~~900.00~~ | ~~void~~ | z"
     assert parsed.hidden == (Hidden("same_colour", 3 + 3 * 6),)
     assert parsed.notes == ("struck-out text, marked ~~ ~~: 10 characters",)
+
+
+def test_sheets_that_show_no_zeros_or_formulas_in_place_of_results(parse) -> None:
+    cells = sheet(row(string("x"), value("float", "0", "0,00"), value("float", "5", "5"), string("0")))
+
+    def read(name: str, said: str):
+        config = 'xmlns:config="urn:oasis:names:tc:opendocument:xmlns:config:1.0"'
+        item = f'<config:config-item config:name="{name}" config:type="boolean">{said}</config:config-item>'
+        return parse(workbook(cells, **{"settings.xml": f"<settings {config}>{item}</settings>"}))
+
+    assert read("ShowZeroValues", "true").text == read("ShowFormulas", "false").text == "A\n\nx | 0,00 | 5 | 0"
+    hidden = read("ShowZeroValues", "false")
+    assert (hidden.text, hidden.hidden) == ("A\n\nx | 5 | 0", (Hidden("marked_hidden", 4),))
+    shown = read("ShowFormulas", "true")
+    assert shown.unsure == ("its sheets show formulas in place of their results, which were read",)
+    assert parse(workbook(cells, **{"settings.xml": "<settings"})).text == "A\n\nx | 0,00 | 5 | 0"

@@ -295,6 +295,7 @@ def test_a_bullet_that_says_yes(parse) -> None:
     assert parse(text(numbered(item(p("agreed")), style="T"), automatic=bullet)).text == "[x] agreed"
 
 
+LABEL = "<text:label text:value="
 A_OR_B = 'text:string-value-if-true="a" text:string-value-if-false="b"'
 
 
@@ -317,6 +318,27 @@ A_OR_B = 'text:string-value-if-true="a" text:string-value-if-false="b"'
         ('<text:title text:fixed="true">Sale</text:title>', True),
         (f"<text:conditional-text {A_OR_B}>b</text:conditional-text>", True),
         (f"<text:conditional-text {A_OR_B}>c</text:conditional-text>", False),
+        (f'<text:conditional-text {A_OR_B} text:current-value="false">b</text:conditional-text>', True),
+        (f'<text:conditional-text {A_OR_B} text:current-value="true">b</text:conditional-text>', False),
+        (f'<text:drop-down>{LABEL}"x" text:current-selected="true"/>{LABEL}"y"/>x</text:drop-down>', True),
+        (f'<text:drop-down>{LABEL}"x" text:current-selected="true"/>{LABEL}"y"/>y</text:drop-down>', False),
+        (f'<text:drop-down>{LABEL}"x"/>{LABEL}"y"/>y</text:drop-down>', True),
+        (f'<text:drop-down>{LABEL}"x"/>{LABEL}"y"/>z</text:drop-down>', False),
+        ('<text:date text:date-value="2026-05-03" text:fixed="true">4 May 2026</text:date>', False),
+        ('<text:date text:date-value="2026-05-03">3.5.27</text:date>', False),
+        ('<text:date text:date-value="2026-05-03" text:date-adjust="P1D">4.5.26</text:date>', True),
+        ('<text:time text:time-value="2026-05-03T15:30:00.123">3:30 PM</text:time>', True),
+        ('<text:time text:time-value="15:30:00" text:fixed="true">16:30</text:time>', False),
+        ('<text:creation-date text:date-value="2026-05-03">3 May 2025</text:creation-date>', False),
+        (
+            '<text:variable-set office:value-type="date" office:date-value="2026-05-03">03.05.26</text:variable-set>',
+            True,
+        ),
+        (
+            '<text:variable-set office:value-type="date" office:date-value="2026-05-03">30.05.26</text:variable-set>',
+            False,
+        ),
+        ('<text:table-formula office:value-type="float" office:value="7">8</text:table-formula>', False),
     ],
 )
 def test_fields_that_programs_fill_in_anew(parse, field: str, is_sure: bool) -> None:

@@ -73,7 +73,11 @@ def test_silence(parse) -> None:
     parsed = parse(rtf(body))
     assert parsed.text == "ABCD"
     assert parsed.hidden == (Hidden("marked_hidden", 2),)
-    assert parsed.notes == ("pictures not read: 2", "embedded files not read: 1")
+    assert parsed.notes == (
+        "pictures not read: 2",
+        "embedded files not read: 1",
+        r"parts of a kind that is not known, left out: 2 characters (\*\unheard)",
+    )
 
 
 def test_hidden_text_is_kept_by_the_rule(parse_members) -> None:
@@ -133,3 +137,58 @@ def test_form_fields(parse) -> None:
     assert parse(rtf(r"{\field{\*\fldinst =1000*2}{\fldrslt 9000}}")).unsure == (
         'a formula comes to 2000, and "9000" is stored as its result',
     )
+
+
+@pytest.mark.parametrize(
+    ("formula", "text"),
+    [
+        (r"{\mf{\mfPr{\mctrlPr\f0 }}{\mnum{\mr\mscr0\msty2 {\rtlch\ltrch 1}}}{\mden{\mr 2}}}", "1/2"),
+        (r"{\msSup{\me{\mr 10}}{\msup{\mr -9}}}{\mr  g}", "10^(-9) g"),
+        (r"{\md{\mdPr{\mbegChr [}{\mendChr ]}}{\me{\mr a}}}", "[a]"),
+        (r"{\mnary{\mnaryPr{\mchr \u8721?}}{\msub{\mr i}}{\msup{\mr n}}{\me{\mr x}}}", "∑_i^n x"),
+        (r"{\mrad{\mradPr{\mdegHide on}}{\mdeg}{\me{\mr 2}}}", "√2"),
+        (r"{\mr 5{\v 9}{\deleted 8}\u1?\u215?3}", "5\xd73"),
+        (r"{\mr " + "{\\mbox" * 3000 + "{\\mr 7}" + "}" * 3001, "7"),
+    ],
+)
+def test_a_formula_is_read_in_its_line(parse, formula: str, text: str) -> None:
+    for written in (r"{\mmath{\*\moMath" + formula + "}}", r"{\mmath{\*\moMathPara{\*\moMath" + formula + "}}}"):
+        parsed = parse(rtf(rf"Dose: {written} tablet\par"))
+        assert (parsed.text, parsed.notes) == (f"Dose: {text} tablet", ())
+
+
+def test_numbers_beside_a_formula_stay_apart(parse) -> None:
+    half = r"{\mmath{\*\moMath{\mf{\mnum{\mr 1}}{\mden{\mr 2}}}}}"
+    assert parse(rtf(rf"3{half}5\par")).text == "3 1/2 5"
+    assert parse(rtf(rf"3{half[:-2]}")).text == "3 1/2"  # the file ends within it
+
+
+def test_what_is_not_known_is_counted(parse) -> None:
+    parsed = parse(rtf(r"a{\*\vendornote Pay 500{\b !}{\*\inner x}\u8364?}b{\*\bkmkstart no}{\*\docvar {n}{v}}\par"))
+    note = r"parts of a kind that is not known, left out: 10 characters (\*\vendornote)"
+    assert (parsed.text, parsed.notes) == ("ab", (note,))
+    assert parse(rtf(r"{\info{\*\vendor no}}a{\*\vendor\x1 {\y2}}\par")).notes == ()
+
+
+def test_text_drawn_as_a_picture_is_read(parse) -> None:
+    art = r"{\shp{\*\shpinst{\sp{\sn gtextSize}{\sv 36}}{\sp{\sn gtextUNICODE}{\sv Offer 900}}}}"
+    assert parse(rtf(rf"Total 5{art}00\par")).text == "Total 5\nOffer 900\n00"
+
+
+def test_a_paragraph_whose_end_is_not_shown_goes_on_in_the_next(parse_members) -> None:
+    data = rtf(r"Total 5{\v\par}00{\deleted\par}0 EUR\par x\par{\pard\dropcapli2\dropcapt1 T\par}\pard otal\par end")
+    texts = [parse_members(data, options=Options(hidden=rule))[0].text for rule in ("drop", "keep")]
+    assert texts == ["Total 5000 EUR\nx\nTotal\nend", "Total 5\n000 EUR\nx\nTotal\nend"]
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        r"{\shp{\*\shpinst{\shptxt {\b 3}00}}}",
+        r"{\shp{\*\shpinst{\shptxt 300\par}}}",
+        r"{\*\do\dobxpage{\dptxbxtext 300}}",
+        r"{\shp{\*\shpinst{\sp{\sn gtextUNICODE}{\sv {\b 3}\u48?0}}}}",
+    ],
+)
+def test_a_box_within_a_number_is_no_part_of_it(parse, box: str) -> None:
+    assert parse(rtf(rf"12{box}45\par")).text.split() == ["12", "300", "45"]

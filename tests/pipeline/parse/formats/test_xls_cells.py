@@ -294,3 +294,18 @@ def test_cells_in_fonts_of_signs_of_xls(parse) -> None:
         for column, which, text in cells
     )
     assert parse(workbook({"A": label}, head=fonts + styles)).text == "A\n\n[x] | \u00b5 | m | \ufffd"
+
+
+@pytest.mark.parametrize(("flags", "zeros", "formulas"), [(0x10, True, 0), (0, False, 0), (0x10, True, 1)])
+def test_sheets_that_show_no_zeros_or_formulas_in_place_of_results(
+    parse, flags: int, zeros: bool, formulas: int
+) -> None:
+    """The flags of a view in XLS and in XLSB, where that of formulas stands at another place."""
+    window = biff(0x23E, struct.pack("<HHHIHHI", flags | formulas, 0, 0, 64, 0, 0, 0))
+    old = parse(workbook({"A": number(0, 0, 7.0) + number(0, 1, 0.0) + number(0, 2, 5.0) + window}, head=head()))
+    view = record(137, struct.pack("<HIIIBBHHHHII", flags | formulas << 1, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0))
+    new = parse(xlsb(row(0) + real(0, 7) + real(1, 0) + real(2, 5), record(133) + view + record(138) + record(134)))
+    for parsed in (old, new):
+        assert parsed.text == ("A\n\n7 | 0 | 5" if zeros else "A\n\n7 |  | 5")
+        assert parsed.hidden == (() if zeros else (Hidden("marked_hidden", 1),))
+        assert len(parsed.unsure) == formulas

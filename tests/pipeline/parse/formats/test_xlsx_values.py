@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import xlsxwriter
 
-from pipeline.document import Hidden
+from pipeline.document import Hidden, Parsed
 from tests.pipeline.parse.formats.test_xlsx import R, S, workbook
 
 COMPUTED = "results of formulas computed, as the stored ones are stale or missing: "
@@ -220,7 +220,13 @@ def shown(book, code: str, value: str, kind: str = "n"):
         ('General" kg"', "2.5", "2.5 kg"), ("@", "46203", "46203"), ('0 "m²"', "120", "120 m²"), ("0.###", "2", "2."),
         ('dd.mm.yyyy', "46203", "2026-06-30"), ("[h]:mm", "1.25", "30:00:00"), ('dd.mm.yyyy;;"never"', "0", "never"),
         ("#,##0.00", "-0.001", "-0.00"), ("0", "1e300", "1e+300"), ("0000000.0", "-12.34", "-0000012.3"),
-        ("# ##0", "12345", "12 345"),
+        ("# ##0", "12345", "12 345"), ("#,##0,", "1240000", "1,240"), ("0.0,,", "1550000", "1.6"),
+        ("0,", "987654", "988"),
+        ("General", "0.30000000000000004", "0.3"), ("General", "1234567890123456.5", "1234567890123460"),
+        ("General", "12345678901234567890", "12345678901234600000"),
+        ("0", "12345678901234567890", "12345678901234600000"),
+        ("General", "1E-7", "1e-07"), ("General", "1E+20", "100000000000000000000"), ("General", "0.1", "0.1"),
+        ("0.00000000000000000000", "0.1", "0.10000000000000000000"), ("0", "28.499999999999996", "29"),
     ],
 )  # fmt: skip
 def test_number_formats(book, code: str, value: str, text: str) -> None:
@@ -235,7 +241,7 @@ def test_number_formats(book, code: str, value: str, text: str) -> None:
         ('"1,000.00"', "987654", "1,000.00", "n"), ("\\1\\0\\0\\0", "9", "1000", "n"), ('0"000"', "9", "9000", "n"),
         ("1000", "5", "1005", "n"), ('0"½"', "5", "5½", "n"), ('"EUR 1,000";;', "5", "EUR 1,000", "n"),
         ("*90", "5", "5", "n"), ('0"OOO"', "5", "5OOO", "n"),
-        ('0"."00', "123456", "1234.56", "n"), ("0,", "987654", "988", "n"), ("0;0", "-5", "5", "n"),
+        ('0"."00', "123456", "1234.56", "n"), ("0;0", "-5", "5", "n"),
         ("-0", "5", "-5", "n"),
         ("(0)", "5", "(5)", "n"), ('"five"', "9", "five", "n"), ('[>5]"1,000";0', "9", "1,000", "n"),
         ("[$1-407]0", "5", "15", "n"),
@@ -404,3 +410,22 @@ def test_cells_in_fonts_of_signs(book) -> None:
     parsed = book(rows(cells), styles=styles)
     assert parsed.text == "A\n\n[x] | [ ] | \u00b5 | m | \ufffd | \ufffd"
     assert "signs of symbol fonts that are in no table, written as U+FFFD: 2" in parsed.notes
+
+
+@pytest.mark.parametrize("value", ["0", "0.0"])
+def test_a_sheet_that_shows_no_zeros_or_formulas_in_place_of_results(parse, office, rels, value: str) -> None:
+    def read(view: str) -> Parsed:
+        cells = rows([v("x", "str"), v(value), v("5"), v("0", "str"), f("1+1", "2")])
+        views = f"<sheetViews><sheetView workbookViewId='0' {view}/></sheetViews>"
+        parts = {
+            "xl/workbook.xml": f"<workbook {S} {R}><sheets><sheet name='A' r:id='rId1'/></sheets></workbook>",
+            "xl/_rels/workbook.xml.rels": rels(("worksheet", "sheet0.xml")),
+            "xl/sheet0.xml": f"<worksheet {S}>{views}<sheetData>{cells}</sheetData></worksheet>",
+        }
+        return parse(office("xlsx", parts))
+
+    assert read("").text == read("showZeros='1' showFormulas='0'").text == "A\n\nx | 0 | 5 | 0 | 2"
+    hidden = read("showZeros='0'")
+    assert (hidden.text, hidden.hidden) == ("A\n\nx | 5 | 0 | 2", (Hidden("marked_hidden", 1),))
+    shown = read("showFormulas='true'")
+    assert shown.unsure == ("sheet A shows formulas in place of their results, which were read",)

@@ -96,3 +96,21 @@ def test_a_writer_is_told_whether_to_leave_it_out() -> None:
 
 def test_every_kind_is_explained() -> None:
     assert all(KINDS.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "turned"),
+    [
+        ("pay \u202e0001\u202c EUR", "0001"),
+        ("pay \u202e0001", "0001"),
+        ("pay \u202e\u202b\u202c0001\u202c EUR\nnext", "0001 EUR"),
+        ("\u202e" + "1" * 99, "1" * 39 + "…"),
+        ("pay \u202e1\u202c 0001 \u202d0001\u202c", ""),
+        ("\u202e\u05d0\u05d1\u202c 0001", ""),
+    ],
+)
+def test_text_in_the_opposite_order_is_for_a_person(text: str, turned: str) -> None:
+    for drop in (True, False):
+        hidden = HiddenText(drop)
+        hidden.visible(text)
+        assert hidden.unsure == ((f'letters are drawn in the opposite order: "{turned}"',) if turned else ())

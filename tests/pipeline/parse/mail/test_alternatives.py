@@ -315,6 +315,12 @@ def test_a_mail_with_many_words_that_differ_is_compared_in_time(parse) -> None:
     assert any(note.startswith("words that only its plain text has: ") for note in parsed.notes)
 
 
+def test_many_amounts_between_the_same_words_are_compared_in_time() -> None:
+    read = "\n".join(f"Pay {number} EUR to Ann" for number in range(30_000))
+    assert difference(read, read.replace("\n", " \n\n") + ".", ("HTML", "plain text")).review == ""
+    assert '"-7 eur" for "0 eur"' in difference(read, read.replace("y 7 E", "y -7 E"), ("HTML", "plain text")).review
+
+
 @pytest.mark.parametrize(
     ("read", "other", "told"),
     [
@@ -324,6 +330,26 @@ def test_a_mail_with_many_words_that_differ_is_compared_in_time(parse) -> None:
         ("Reject", "Accept", '"accept" for "reject"'),
         ("The meeting is on Tuesday at noon", "The meeting is on Tuesday, at noon sharp", ""),
         ("The sum is 5 €", "The sum is 5 EUR", ""),
+        ("Amount -500 EUR", "Amount 500 EUR", '"500 eur" for "-500 eur"'),
+        ("Amount (500) EUR", "Amount 500 EUR", '"500 eur" for "-500 eur"'),
+        ("Total 500-", "Total 500", '"500" for "-500"'),
+        ("Amount <5 mg", "Amount > 5 mg", '">5 mg" for "<5 mg"'),
+        ("Amount ≤ 5 mg", "Amount 5 mg", '"5 mg" for "<=5 mg"'),
+        ("5 g salt", "5 mg salt", '"5 mg" for "5 g"'),
+        ("Dose 5 mg then 6 \u00b5g", "Dose 5 \u00b5g then 6 mg", '"5 \u03bcg" for "5 mg"'),
+        ("Growth 5% in all", "Growth 5 in all", '"5 in" for "5 % in"'),
+        ("Price 5 USD or 6 EUR", "Price 5 EUR or 6 USD", '"5 eur" for "5 usd"'),
+        ("10 mg once, 5 twice", "5 mg once, 10 twice", '"5 mg" for "10 mg"'),
+        ("Rent | 500\nDeposit | 900", "Rent 900\nDeposit 500", '"900" for "500"'),
+        ("5 | 10 | kept", "10 5 kept", '"10 5" for "5 10"'),
+        ("Amount (500) EUR", "Amount \u2212500 €", ""),
+        ("Pay EUR 500 now", "Pay 500 € now", ""),
+        ("Amount ≤ 5", "AMOUNT <= 5", ""),
+        ("Rent | 500\nDeposit | 900 EUR", "* *Rent* 500\n- Deposit\t900\nEUR", ""),
+        ("- 500 g flour", "* 500 g flour", ""),
+        ("Total 1 240,50 net", "Total 1.240,50 net", ""),
+        ("Total 950^2 EUR", "Total 9502 EUR", ""),
+        ("A range of 5-10 days", "A range of 5\u201310 days", ""),
     ],
 )
 def test_a_word_in_the_place_of_another_is_for_review(read: str, other: str, told: str) -> None:

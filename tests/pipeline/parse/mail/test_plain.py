@@ -6,7 +6,7 @@ import binascii
 import pytest
 
 from pipeline.errors import Failure
-from pipeline.parse.mail.plain import take_apart, unflow
+from pipeline.parse.mail.plain import plain_of_enriched, take_apart, unflow
 
 HEAD = "From: a@example.org\nTo: b@example.org\nSubject: x\nMIME-Version: 1.0\n"
 
@@ -158,3 +158,69 @@ def test_the_same_line_a_hundred_thousand_times(line: str) -> None:
     assert len(plain.text) <= len(line) * 100_000
     assert len(unflow(line * 100_000, joined=True)) <= len(line) * 100_000
     assert len(take_apart(f"{line}{' ' * 400_000}!\n{line.rstrip()}{' ' * 400_000}!\n").text) > 400_000
+
+
+FOOTER = "_______________________________________________\nHouse mailing list\nhouse@example.org\n"
+BEHIND = "text behind the end of a part in base64, kept; not every mail program shows it"
+
+
+@pytest.mark.parametrize("body", ["Rent: 5 €, due", "Rent: 5 €, due.", "Rent: 5 €, due.."])
+def test_text_behind_base64_is_kept_and_noted(parse, body: str) -> None:
+    head = f"{HEAD}Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64\n\n"
+    parsed = parse((head + base64.encodebytes(body.encode()).decode() + "\n" + FOOTER).encode())
+    assert parsed.text.endswith(f"\n\n{body}\n\n{FOOTER.strip()}")
+    assert parsed.notes == (BEHIND,)
+
+
+def test_text_behind_an_attachment_in_base64_is_none_of_its_bytes(parse_members) -> None:
+    data = bytes(range(256))
+    head = f"{HEAD}Content-Type: application/pdf; name=x.pdf\nContent-Transfer-Encoding: base64\n\n"
+    parsed, members = parse_members((head + base64.encodebytes(data).decode() + "\n-- \n" + FOOTER).encode())
+    assert members == {"x.pdf": data}
+    assert parsed.text.endswith(f"Attachment: x.pdf\n\n-- \n{FOOTER.strip()}")
+    assert BEHIND in parsed.notes
+
+
+def test_what_is_no_base64_between_its_lines_is_left_out(parse_members) -> None:
+    head = f"{HEAD}Content-Type: application/pdf; name=x.pdf\nContent-Transfer-Encoding: base64\n\n"
+    data = bytes(range(240))
+    lines = base64.encodebytes(data).decode().split("\n")
+    lines[2] = "*" + lines[2]
+    assert parse_members((head + "\n".join(lines)).encode())[1] == {"x.pdf": data}
+
+
+def test_rich_text_in_a_mail_is_read_as_such(parse) -> None:
+    head = f"{HEAD}Content-Type: text/rtf\n\n"
+    assert parse((head + r"{\rtf1 Rent \b 5\b0  EUR}").encode()).text.endswith("\n\nRent 5 EUR")
+    parsed = parse((head + "Rent 5 EUR").encode())
+    assert parsed.text.endswith("\n\nRent 5 EUR")
+    assert parsed.notes == ("a part of the type text/rtf, read as plain text",)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<bold>Total</bold> 5 << 6", "Total 5 < 6"),
+        ("<fontfamily><param>Symbol</param>m</fontfamily>g", "mg"),
+        ("one\nline\n\nnext\n\n\nlast", "one line\nnext\n\nlast"),
+        ("a\r\nb\r\n\r\nc", "a b\nc"),
+        ("<<bold> <x-tag>is</x-tag> <no tag>", "<bold> is <no tag>"),
+        ("<Color><Param>red << blue</Param>5</Color>", "5"),
+        ("5 <lt> 6<nl>7", "5 < 6\n7"),
+        ("<param>" * 3 + "5", "5"),
+    ],
+)
+def test_enriched_text_says_what_its_commands_leave(text: str, expected: str) -> None:
+    assert plain_of_enriched(text) == expected
+
+
+def test_enriched_text_in_a_mail_is_read_without_its_commands(parse) -> None:
+    data = f"{HEAD}Content-Type: text/enriched\n\n<bold>Rent</bold>\n5 << 6".encode()
+    assert parse(data).text.endswith("\n\nRent 5 < 6")
+    assert parse(data).notes == ()
+
+
+def test_a_text_of_a_type_not_known_is_read_as_plain_text_and_noted(parse) -> None:
+    parsed = parse(f"{HEAD}Content-Type: text/x-web-intelligent\n\nRent 5".encode())
+    assert parsed.text.endswith("\n\nRent 5")
+    assert parsed.notes == ("a part of the type text/x-web-intelligent, read as plain text",)

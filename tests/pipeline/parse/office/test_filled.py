@@ -160,6 +160,7 @@ def test_prompts_are_no_values(read: Read) -> None:
     assert parsed.text == "Name: end"
     assert parsed.notes == ('prompts of content controls without a value, left out: 1 ("Click here to enter text.")',)
     assert not parsed.unsure
+    assert not read(r("x") + control("<w:showingPlcHdr/>", r("Press 1, or type"))).unsure
     assert read("x" and r("x") + control("<w:showingPlcHdr/>", r("pay 9,000"))).unsure == (
         'a content control shows "pay 9,000", which it says is a prompt and no value',
     )
