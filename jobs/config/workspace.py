@@ -224,7 +224,8 @@ def mount_problem(workspace: Workspace, job: LoadedJob, folder: Path) -> Problem
             f"the folder {folder}, on which nothing is mounted: it lies on {point}, as the workspace or the system does"
         )
         return job.source.problem(("input", "mounted"), found, "a folder on a disk or share of its own", ASK)
-    before = _kept(workspace, job.name, folder)
+    kept = _read(_file(workspace, job.name))
+    before = kept[1] if kept and kept[0] == folder else None  # where the folder lay last, if that is known
     if before not in (None, point) and not point.is_relative_to(before):
         at: Steps = ("input", "folder") if job.config.input.folder else ("job",)
         found = f"the folder {folder}, which lies on {point} now, and lay on {before} last time"
@@ -252,12 +253,6 @@ def forget_mounts(root: Path) -> list[str]:
 
 def _file(workspace: Workspace, job: str) -> Path:
     return workspace.state / "mounts" / job
-
-
-def _kept(workspace: Workspace, job: str, folder: Path) -> Path | None:
-    """The mount point on which the folder lay last; None where nothing is known of it."""
-    kept = _read(_file(workspace, job))
-    return kept[1] if kept and kept[0] == folder else None
 
 
 def _read(file: Path) -> tuple[Path, Path] | None:

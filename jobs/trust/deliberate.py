@@ -31,21 +31,16 @@ def main() -> None:
         return
     _call("connect", ("192.0.2.1", 9))
     _call("connect", ("127.0.0.53", 53))
-    _call_natively()
+    libc, inet, datagram = ctypes.CDLL(None), 2, 2  # AF_INET, SOCK_DGRAM: libc's connect, of which Python hears nothing
+    address = struct.pack("=H", inet) + struct.pack("!H4B8x", 9, 192, 0, 2, 2)  # struct sockaddr_in
+    number = ctypes.c_int(libc.socket(inet, datagram, 0))
+    libc.connect(number, ctypes.create_string_buffer(address), ctypes.c_uint(16))
     subprocess.run([sys.executable, "-P", "-m", "jobs.trust.deliberate", _CHILD], check=True)
 
 
 def _call(name: str, *arguments: Any) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock, contextlib.suppress(OSError):
         getattr(sock, name)(*arguments)
-
-
-def _call_natively() -> None:
-    """Call libc's connect itself, of which Python hears nothing."""
-    libc, inet, datagram = ctypes.CDLL(None), 2, 2  # AF_INET, SOCK_DGRAM
-    number = libc.socket(inet, datagram, 0)
-    address = struct.pack("=H", inet) + struct.pack("!H4B8x", 9, 192, 0, 2, 2)  # struct sockaddr_in
-    libc.connect(ctypes.c_int(number), ctypes.create_string_buffer(address), ctypes.c_uint(16))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ To add a check, write a function that tells what it found, and name it here and 
 import errno
 import json
 import os
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -16,7 +15,7 @@ import audit
 import pipeline
 from jobs.config.load import shown
 from jobs.config.workspace import Workspace
-from jobs.errors import ConfigError, Problem, keep_traceback, user_name
+from jobs.errors import ConfigError, Problem, user_name, where_kept
 from jobs.trust import machine, secrets, system, workspace
 from jobs.trust.finding import Compared, Figure, Found, Level, fewer, less_bytes, problem, same, slower, stop
 from jobs.trust.patient import Patient
@@ -110,13 +109,8 @@ def _looked(check: Check, patient: Patient) -> Iterator[Found]:
         remedy = _REMEDIES.get(error.errno or 0, _OF_THE_DISK)
         yield stop(f"This cannot be looked at: {place}{error.strerror or error}.", remedy)
     except Exception as error:
-        try:
-            kept = keep_traceback("".join(traceback.format_exception(error)), patient.folder)
-            where = f"its traceback is kept in {kept}"
-        except OSError as failure:
-            where = f"its traceback could not be kept ({failure})"
         sentence = f"A defect of Cloister, this check failed: {type(error).__name__}: {error}"
-        yield problem(sentence, f"report it; {where}")
+        yield problem(sentence, f"report it; {where_kept(error, patient.folder)}")
 
 
 def hindrances(place: Workspace) -> Iterator[Found]:

@@ -174,7 +174,10 @@ def clock(patient: Patient) -> Iterator[Found]:
     now = patient.stamp()
     synchronized = is_synchronized(patient.root)
     figures = {"synchronized": synchronized}
-    seen = _clock_seen(patient, now)
+    try:
+        seen = pipeline.look_at_clock(patient.site, now) if patient.workspace else None
+    except audit.AuditError:  # a log that cannot be read, which its own check tells
+        seen = None
     told = f"It is {now.time[:19]}Z"
     if datetime.fromisoformat(now.time).year not in _YEARS:
         yield stop(f"{told}, which cannot be.", _SET, **figures)
@@ -191,14 +194,6 @@ def clock(patient: Patient) -> Iterator[Found]:
     else:
         kept = "kept right by a time server" if synchronized else "who keeps it right, the kernel does not say"
         yield ok(f"{told}; {kept}.", **figures)
-
-
-def _clock_seen(patient: Patient, now: audit.Stamp) -> pipeline.ClockSeen | None:
-    """The clock against the log; None where there is no log that can be read, which the check of the log tells."""
-    try:
-        return pipeline.look_at_clock(patient.site, now) if patient.workspace else None
-    except audit.AuditError:
-        return None
 
 
 def is_synchronized(root: Path) -> bool | None:
