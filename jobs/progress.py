@@ -1,4 +1,5 @@
-"""Progress of a run: a bar on a terminal, one log line for each step elsewhere."""
+"""Progress of a run: a bar on a terminal, a log line for each step elsewhere; and log lines on stderr, for a person or
+as JSON. Results never go there. A service may write its lines into a file, too, which is put aside when it is full."""
 
 import contextlib
 import logging
@@ -25,6 +26,7 @@ from jobs.visible import one_line, visible
 
 Fact = str | int | float | None
 EVERY_SECONDS = 10.0
+_JSON: Processor = structlog.processors.JSONRenderer(ensure_ascii=False)
 
 
 class LineWatcher:
@@ -229,12 +231,6 @@ def watcher_for(job: str, *, private: bool = False) -> Watcher:
         return BarWatcher(job)
 
     return LineWatcher(start_logging(), job, private=private)
-
-
-# A service may write its lines, as JSON, into a file too, which is put aside when it is full.
-
-
-_JSON: Processor = structlog.processors.JSONRenderer(ensure_ascii=False)
 
 
 def start_logging(stream: TextIO | None = None, file: logging.Handler | None = None) -> FilteringBoundLogger:

@@ -1,4 +1,4 @@
-"""What reached for a network is told in the log of the workspace, once the command has let go of it."""
+"""Commands are recorded in the log of their workspace, or one line says why they are not."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Signals that ask something of a command: the first SIGTERM or SIGINT asks to stop, a second one interrupts, a third
-one kills. Of a service, SIGHUP asks to read its files again."""
+one kills. Of a service, SIGHUP asks to read its files again. And one `cloister serve` a workspace, by a lock."""
 
 import contextlib
 import fcntl

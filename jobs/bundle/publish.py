@@ -37,6 +37,29 @@ from jobs.errors import ConfigError, Problem
 
 MIB = 2**20
 _ANY_DAY = "2000-01-01"  # a bundle that does not expire is whole on each
+PROGRAMS: Final = {
+    "verify.py": ("reader", "verify"),
+    "install.py": ("reader", "versions", "install"),
+}
+_START = """\
+#!/usr/bin/env python3
+# fmt: off
+{docstring}
+import sys
+
+if __name__ == "__main__" and not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+    del sys.path[0]  # nothing that lies beside this file is imported, whoever put it there
+
+{imports}
+
+
+"""
+_END = """
+
+if __name__ == "__main__":
+    raise SystemExit(main())
+"""
+_OURS = ("audit", "jobs")
 
 
 @dataclass(frozen=True)
@@ -132,31 +155,6 @@ def _put(path: Path, data: bytes) -> str:
         raise ConfigError(Problem("--out", what, None, "name a new folder: a program belongs to its bundle"))
     audit.write_file_atomically(path, data)
     return sha256(data).hexdigest()
-
-
-PROGRAMS: Final = {
-    "verify.py": ("reader", "verify"),
-    "install.py": ("reader", "versions", "install"),
-}
-_START = """\
-#!/usr/bin/env python3
-# fmt: off
-{docstring}
-import sys
-
-if __name__ == "__main__" and not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
-    del sys.path[0]  # nothing that lies beside this file is imported, whoever put it there
-
-{imports}
-
-
-"""
-_END = """
-
-if __name__ == "__main__":
-    raise SystemExit(main())
-"""
-_OURS = ("audit", "jobs")
 
 
 def program(name: str) -> str:

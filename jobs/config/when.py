@@ -1,4 +1,4 @@
-"""When a job runs: the keys of its schedule, of what becomes of late and missed starts, and of its window."""
+"""When a job runs, and who is told: the keys of its schedule, of late and missed starts, of its window, of `notify`."""
 
 import re
 from datetime import date, datetime, time, timedelta
@@ -10,6 +10,13 @@ from jobs.config.cron import find_zone, next_start, parse_cron
 from jobs.config.section import Items, RefusedValueError, Section, Text, check_unique
 
 _MOST_SKIPPED = 500  # days one after another; a line for one day of the year may only mean days that are skipped
+Cause = Literal["success", "failure", "window_closed", "refused", "nothing_arrived", "unlike"]
+SiteCause = Literal[Cause, "not_verified"]
+_CAUSES = (
+    "success: documents were answered and none failed; failure: some failed, or there was no run; window_closed: that "
+    "was before all were done; refused: there was no run, for its model or a mistake in a file; nothing_arrived: a job "
+    "with a schedule found nothing; unlike: this night is unlike those before"
+)
 
 
 def _cron(text: str) -> str:
@@ -167,16 +174,6 @@ class WindowConfig(Section):
             raise RefusedValueError(
                 found, "an end that is later than a start", "another time in one of the two", ("window", "until")
             )
-
-
-Cause = Literal["success", "failure", "window_closed", "refused", "nothing_arrived", "unlike"]
-SiteCause = Literal[Cause, "not_verified"]
-
-_CAUSES = (
-    "success: documents were answered and none failed; failure: some failed, or there was no run; window_closed: that "
-    "was before all were done; refused: there was no run, for its model or a mistake in a file; nothing_arrived: a job "
-    "with a schedule found nothing; unlike: this night is unlike those before"
-)
 
 
 class NotifyConfig(Section):

@@ -1,4 +1,4 @@
-"""What would let a job be done tonight, as far as figures say it."""
+"""What is ahead of a job: its window, the runs to come, what waits, when it is done, what would do it tonight."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ from jobs.config.load import LoadedJob
 from jobs.config.when import ScheduleConfig
 
 _MOMENT = timedelta(seconds=1)
+_LOCALTIME = Path("/etc/localtime")
+_TICK = timedelta(microseconds=1)
+_DAY: Final = timedelta(days=1)  # a window is shorter
 
 
 @dataclass(frozen=True)
@@ -90,10 +93,6 @@ def spans(config: JobConfig, now: datetime) -> Iterator[pipeline.Span]:
         yield pipeline.Span(start.timestamp(), math.inf if end is None else end.timestamp())
 
 
-_LOCALTIME = Path("/etc/localtime")
-_WINDOW_MOMENT = timedelta(microseconds=1)
-
-
 def with_window(plan: pipeline.RunPlan, config: JobConfig, due: datetime) -> pipeline.RunPlan:
     """The plan of a run that was due at this moment, with the end of the job's window, if it has one."""
     return replace(plan, until=window_end(config, due))
@@ -108,7 +107,7 @@ def window_end(config: JobConfig, due: datetime) -> datetime | None:
     if config.window is None:
         return None
     end, zone = config.window.time, zone_of(config.schedule)[0]
-    return next_start(parse_cron(f"{end.minute} {end.hour} * * *"), due - _WINDOW_MOMENT, zone)
+    return next_start(parse_cron(f"{end.minute} {end.hour} * * *"), due - _TICK, zone)
 
 
 def zone_of(schedule: ScheduleConfig | None) -> tuple[tzinfo, str]:
@@ -129,9 +128,6 @@ def _machine_zone(file: Path = _LOCALTIME) -> tuple[tzinfo, str]:
             return ZoneInfo.from_file(data), name if of_database else "the machine's time zone"
     except (OSError, ValueError):
         return UTC, "UTC"
-
-
-_DAY: Final = timedelta(days=1)  # a window is shorter
 
 
 @dataclass(frozen=True)

@@ -175,9 +175,6 @@ class Calling:
             self.warn(f"metrics: {named} cannot be written: {one_line(str(error))}")
 
 
-# The format is the Prometheus text format (version 0.0.4): a HELP and a TYPE line for each family, then its samples.
-
-
 class Sample(NamedTuple):
     """A figure with its labels."""
 
@@ -192,7 +189,7 @@ def write_metrics(workspace: Workspace, standing: pipeline.StatusNow, path: Path
 
 
 def metrics(workspace: Workspace, standing: pipeline.StatusNow) -> str:
-    """The figures in the text format."""
+    """The figures in the Prometheus text format (version 0.0.4): HELP and TYPE for each family, then its samples."""
     jobs = standing.jobs
     families = (
         ("documents", "Rows that runs made, by job and state; also those that newer ones replaced.",

@@ -1,4 +1,4 @@
-"""The processes that `cluster up` starts on this machine, and how they are found again."""
+"""The processes of a cluster on this machine: started, found again, served; and the workers that a forecast counts."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ from jobs.stop import Stop
 _FILE: Final = "processes.json"
 _STARTS_SECONDS: Final = 60.0
 _ENDS_SECONDS: Final = 15.0
+Found = Sequence[Mapping[str, Any]] | str
+"""The workers that are listed; or why nobody can be asked."""
+_LOOK_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -142,10 +145,6 @@ class Seen:
     problem: str | None = None
 
 
-Found = Sequence[Mapping[str, Any]] | str
-"""The workers that are listed; or why nobody can be asked."""
-
-
 def ask(cluster: pipeline.Cluster) -> Found:
     """Ask who is listed."""
     try:
@@ -165,9 +164,6 @@ def see(cluster: pipeline.Cluster, found: Found, before: int) -> Seen:
         why = f"no worker is ready ({told or 'none is listed'}): this machine would work alone"
         return Seen(cluster.scheduler, 1, why)
     return Seen(cluster.scheduler, ready, f"not counted: {told}" if told else None)
-
-
-_LOOK_SECONDS = 0.5
 
 
 def until_signal(work: Callable[[asyncio.Event], Awaitable[None]]) -> None:

@@ -1,4 +1,4 @@
-"""The input folders of the jobs that files start: which of them have files that no run has seen."""
+"""A job as the service knows it; which input folders have files that no run has seen; and what the service says."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ from jobs.nights.watch import Stamp, stamp_of
 from jobs.visible import one_line
 
 Refusal = tuple[Stamp, Stamp, Stamp, str | None, int, Stamp]
+RETRY_SECONDS = 10.0
+QUIET_SECONDS = 10.0  # between looks at a folder from which word comes of each change
+LOOK_SHARE = 20  # looking through a folder takes at most this part of the time
 
 
 @dataclass
@@ -104,11 +107,6 @@ def tell_problems(log: FilteringBoundLogger, event: str, job: str, error: Except
     )
     for problem in problems:
         log.error(event, job=job, problem=problem)
-
-
-RETRY_SECONDS = 10.0
-QUIET_SECONDS = 10.0  # between looks at a folder from which word comes of each change
-LOOK_SHARE = 20  # looking through a folder takes at most this part of the time
 
 
 class Folders:

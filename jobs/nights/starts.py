@@ -22,6 +22,8 @@ from jobs.config.when import LateBefore, ScheduleConfig
 GRACE: Final = timedelta(seconds=90)
 """A start is on time for so long; and a service that notices one later than that was not there when it was due."""
 _MOMENT: Final = timedelta(microseconds=1)
+_HOUR = timedelta(hours=1)
+_SHORTEST = timedelta(minutes=1)  # loading a model for less is no use
 
 
 class Outcome(StrEnum):
@@ -197,10 +199,6 @@ def _first_at(hour: int, minute: int, due: datetime, zone: tzinfo) -> datetime:
     found = next_start(line, due - _MOMENT, zone)
     assert found is not None, "every day has each time of day"
     return found.astimezone(UTC)
-
-
-_HOUR = timedelta(hours=1)
-_SHORTEST = timedelta(minutes=1)  # loading a model for less is no use
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The jobs folder while the service runs: which files are new, changed or gone since they were last read.
+"""The jobs folder while the service runs: which files are new, changed or gone, and which jobs do not fit each other.
 
 A file is read when it looked the same twice in a row, so that one that is just being saved is not read by halves.
 """
@@ -15,6 +15,7 @@ from jobs.config.workspace import Workspace, load_job_of
 from jobs.errors import ConfigError, Problem
 
 _ENDING = re.compile(r"\*\.[^*?\[]+")  # a pattern of which it can be said whether it meets another one
+Stamp = tuple[int, int, int] | None
 
 
 class Beside:
@@ -83,9 +84,6 @@ def _after(job: LoadedJob, others: Mapping[str, LoadedJob], files: Collection[st
         found = f"a circle: {' after '.join([*chain, job.name])}"
         remedy = "give one of them a schedule, or let files start it"
         yield job.source.problem(("after",), found, "jobs of which one starts by itself", remedy)
-
-
-Stamp = tuple[int, int, int] | None
 
 
 def stamp_of(path: Path | os.DirEntry[str]) -> Stamp:

@@ -1,5 +1,9 @@
 """The process of a command is held away from networks before it loads anything: its Python by the guard, its native
-code and all that it starts by the kernel.
+code and all that it starts by the kernel. Clients of servers cannot be imported where a command computes. (pyarrow
+brings some, and does without; the console and the page for paper import some of Python's library for a table of codes.)
+
+What is the site's own (`notify`, commands that the console starts, threads that speak to a cluster) is started by a
+thread from before the filter: a filter holds for all that a thread starts, and these may have business with a network.
 """
 
 from __future__ import annotations
@@ -32,6 +36,21 @@ _ABOUT_PEOPLE: Final = frozenset({"invite", "people", "revoke"})
 """What `console` does without listening."""
 _CONNECTS: Final = "bundle create"
 """The one command for a connected machine: the kernel does not hold it, for it has pip fetch wheels."""
+OF_LIBRARY: Final = (
+    *("ftplib", "http.client", "imaplib", "nntplib", "poplib", "smtplib", "telnetlib", "urllib.request"),
+    *("webbrowser", "xmlrpc.client"),
+)
+"""Clients of Python's own library."""
+OF_OTHERS: Final = (
+    *("aiohttp", "boto3", "botocore", "grpc", "httpcore", "httpx", "pycurl", "requests", "tornado", "urllib3"),
+    *("websockets", "zmq"),
+    *("analytics", "ddtrace", "newrelic", "opentelemetry", "posthog", "prometheus_client", "sentry_sdk", "statsd"),
+    *("pyarrow._azurefs", "pyarrow._flight", "pyarrow._gcsfs", "pyarrow._hdfs", "pyarrow._s3fs"),
+)
+"""Clients of others and of pyarrow; and what tells its makers of use."""
+OF_CLUSTERS: Final = ("tornado", "http.client", "urllib.request")
+"""What Dask imports, for a process that works with a cluster: the guard and the kernel hold these as all others."""
+_Start = tuple["Future[Any]", Callable[[], Any]]
 
 
 @dataclass
@@ -82,29 +101,6 @@ def silence() -> pipeline.Silence:
     return pipeline.Silence(is_watching(), _sealed.calls)
 
 
-# pyarrow brings clients of object stores, which it loads wherever it is imported, if they are there; it does without.
-# Of Python's own library the console and the page for paper (segno) import some, for a table of codes and the form of a
-# path, so commands that compute nothing may import these; the guard and the kernel hold them as all others.
-
-
-OF_LIBRARY: Final = (
-    *("ftplib", "http.client", "imaplib", "nntplib", "poplib", "smtplib", "telnetlib", "urllib.request"),
-    *("webbrowser", "xmlrpc.client"),
-)
-"""Clients of Python's own library."""
-OF_OTHERS: Final = (
-    *("aiohttp", "boto3", "botocore", "grpc", "httpcore", "httpx", "pycurl", "requests", "tornado", "urllib3"),
-    *("websockets", "zmq"),
-    *("analytics", "ddtrace", "newrelic", "opentelemetry", "posthog", "prometheus_client", "sentry_sdk", "statsd"),
-    *("pyarrow._azurefs", "pyarrow._flight", "pyarrow._gcsfs", "pyarrow._hdfs", "pyarrow._s3fs"),
-)
-"""Clients of others and of pyarrow; and what tells its makers of use."""
-
-
-OF_CLUSTERS: Final = ("tornado", "http.client", "urllib.request")
-"""What Dask imports, for a process that works with a cluster: the guard and the kernel hold these as all others."""
-
-
 def let_in_for_cluster() -> None:
     """Let code of this process import what Dask imports."""
     for name in OF_CLUSTERS:
@@ -117,13 +113,6 @@ def keep_out(*, computes: bool) -> None:
     as where they are not installed."""
     for name in (*OF_OTHERS, *OF_LIBRARY) if computes else OF_OTHERS:
         sys.modules.setdefault(name, None)  # type: ignore[arg-type]
-
-
-# started by a thread from before the filter: a filter holds for all that a thread starts, and these may have business
-# with a network, or hold themselves.
-
-
-_Start = tuple["Future[Any]", Callable[[], Any]]
 
 
 @dataclass

@@ -25,6 +25,15 @@ from jobs.errors import ConfigError, Problem
 _BUILTIN: Final = "pipeline/heads/builtin"
 _HEAD, _MODEL = ".head", ".gguf"
 _OF_HEADS: Final = ("kind", "job", "numerics", "attribution")
+PATH: Final = "sbom/cyclonedx.json"
+_SPACE: Final = uuid.UUID("6f1c1a52-7a55-5d0e-9b6f-0d6f0a3f8c11")  # of the serial numbers of our lists
+_PREFIX: Final = "cloister:"  # of our properties
+_SPDX_OF_MODELS: Final = {
+    "apache-2.0": "Apache-2.0",
+    "mit": "MIT",
+    "bsd-3-clause": "BSD-3-Clause",
+    "cc0-1.0": "CC0-1.0",
+}
 
 
 @dataclass(frozen=True)
@@ -97,17 +106,6 @@ def _head(file: Path, folder: str | None) -> Model:
     licence, rests_on = str(told.get("licence") or ""), told.get("model_sha256")
     path = None if folder is None else f"{folder}/{file.name}"
     return Model(file.stem, "head", digest, path, licence, "", facts, None if rests_on is None else str(rests_on))
-
-
-PATH: Final = "sbom/cyclonedx.json"
-_SPACE: Final = uuid.UUID("6f1c1a52-7a55-5d0e-9b6f-0d6f0a3f8c11")  # of the serial numbers of our lists
-_PREFIX: Final = "cloister:"  # of our properties
-_SPDX_OF_MODELS: Final = {
-    "apache-2.0": "Apache-2.0",
-    "mit": "MIT",
-    "bsd-3-clause": "BSD-3-Clause",
-    "cc0-1.0": "CC0-1.0",
-}
 
 
 @dataclass(frozen=True)
