@@ -10,9 +10,8 @@ import numpy as np
 
 from engine.errors import BadModelFile
 from engine.gguf import GgufFile, MetadataValue, read
-from engine.tokenizer.chat.fallback import KEY, NAMES, assumed
 from engine.tokenizer.metadata import Keys
-from engine.tokenizer.specials import read_specials
+from engine.tokenizer.prompts import KEY, NAMES, assumed
 from engine.widened import HALF
 
 LONGEST_SHOWN = 8
@@ -92,7 +91,7 @@ def _chat_template(file: GgufFile, architecture: str | None) -> str | None:
     ):
         return None
     try:
-        return f"none in the file: {NAMES[assumed(read_specials(Keys(file.metadata)).control)]}"
+        return f"none in the file: {NAMES[assumed(Keys(file.metadata).specials().control)]}"
     except BadModelFile:
         return None
 

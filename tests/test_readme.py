@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer.main
 from ruamel.yaml import YAML
 
 from engine.cpu import ISAS
@@ -144,6 +145,14 @@ def test_tasks_and_exit_codes_are_all_named() -> None:
         assert set(re.findall(r"^- \*\*(\w+)\*\*", text_of(page), re.M)) == set(TASKS)
     table = {int(code) for code in re.findall(r"^\| (\d+) \|", text_of("jobs/README.md"), re.M)}
     assert table == {int(code) for code in ExitCode}
+
+
+def test_the_commands_of_the_table_exist() -> None:
+    from jobs.cli.app import make_app
+
+    commands = set(typer.main.get_command(make_app()).commands)  # type: ignore[attr-defined]
+    told = set(re.findall(r"`cloister (\w+)", text_of("README.md").split("## The commands")[1].split("```")[0]))
+    assert told == commands
 
 
 @pytest.mark.parametrize("page", ["configs/README.md", "engine/README.md"])

@@ -7,10 +7,9 @@ import hashlib
 import json
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,6 @@ from numpy.typing import NDArray
 from engine.tokenizer.prompts import Piece, Specials, cut
 from engine.tokenizer.unicode import classes
 from engine.tokenizer.unicode.codepoints import Ranges
-
-CACHED_ITEMS = 1 << 13
-CACHED_CHARS = 64
 
 Ids = NDArray[np.int32]
 Span = tuple[int, int]
@@ -148,29 +144,13 @@ class Tokenizer:
         """The ids of `_body`, each with its span."""
         raise NotImplementedError
 
-
-class Cache(dict[str, bytes]):
-    """Remembers results for short keys, in two generations of at most CACHED_ITEMS each, some 200 bytes an item.
-
-    When the younger one is full it becomes the older one, and what is asked for comes back from there: a night of
-    ever new words neither grows it nor drives out those of every text.
-    """
-
-    older: Mapping[str, bytes] = MappingProxyType({})
-
-    def __missing__(self, key: str) -> bytes:
-        result = self.older.get(key)
-        if result is None:
-            result = self.compute(key)
-        if len(key) <= CACHED_CHARS:
-            if len(self) >= CACHED_ITEMS:
-                self.older = dict(self)
-                self.clear()
-            self[key] = result
-        return result
-
-    def compute(self, key: str) -> bytes:
-        raise NotImplementedError
+    def _walk(self, ids: bytes, of_bytes: list[Span], text: str) -> Iterator[tuple[int, Span]]:
+        """Each id with the span of the bytes that it stands for, which `of_bytes` has one by one."""
+        at = 0
+        for number in unpack(ids):
+            end = at + len(self.token_bytes[number])
+            yield number, trim(text, (of_bytes[at][0], of_bytes[end - 1][1]))
+            at = end
 
 
 def digest(facts: Any) -> str:
@@ -186,6 +166,12 @@ def pack(ids: Iterable[int]) -> bytes:
 def unpack(ids: bytes) -> list[int]:
     """The ids that `pack` made bytes of."""
     return array("i", ids).tolist()
+
+
+def without_halves(text: str) -> tuple[str, list[int]]:
+    """The text without LONE, and where each of its characters was."""
+    kept = [at for at, c in enumerate(text) if not LONE.match(c)]
+    return "".join([text[at] for at in kept]), kept
 
 
 def trim(text: str, span: Span) -> Span:

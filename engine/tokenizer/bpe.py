@@ -1,34 +1,70 @@
 """Byte-level BPE: a text is cut by patterns into pre-tokens, in which the bytes' pairs are merged in the order of the
 merges.
 
-Source: Sennrich et al. 2016, Radford et al. 2019, and the `tokenizers` package (ByteLevel, BPE). A text never becomes a
+Source: Sennrich et al. 2016, Radford et al. 2019, and the `tokenizers` package (ByteLevel, BPE); llama.cpp's
+`llama-vocab.cpp` for the names of patterns and its habits, the tokenizer.json files of the models for the patterns,
+which are compiled code (kernels/text/splits.py). A text never becomes a
 control token; pieces that a model adds to its vocabulary without control meaning ("user-defined", such as runs of
 spaces) are found in it first, the longest first. Bytes that a vocabulary has no piece for are dropped.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
 from functools import cache, cached_property
-from heapq import heappop, heappush
 from itertools import compress, pairwise
 from typing import NoReturn
 
 import numpy as np
 
 from engine.errors import BadModelFile, UnsupportedModel
+from engine.kernels.text import splits
 from engine.kernels.text.pairs import Pieces, find_merges
 from engine.simd import I32
-from engine.tokenizer.base import LONE, Cache, Span, Template, Tokenizer, pack, trim, unpack
-from engine.tokenizer.compiled import CODE_POINTS, PairEncoder, classes, code_points, piece_table
+from engine.tokenizer.base import LONE, Span, Template, Tokenizer, pack, without_halves
+from engine.tokenizer.compiled import CODE_POINTS, PairEncoder, Split, classes, code_points, piece_table
 from engine.tokenizer.metadata import USER_DEFINED, Keys, Metadata
-from engine.tokenizer.patterns import PRE, Pre, Splitter
 from engine.tokenizer.prompts import Specials, fragments, is_white, longest_first
-from engine.tokenizer.specials import read_specials
 from engine.tokenizer.unicode.nfc import aligned, nfc
 
 ALGORITHM = "byte-bpe-1"
 """Part of the digest: another reading of the same metadata must not look the same."""
+
+
+@dataclass(frozen=True)
+class Pre:
+    """The cut; form C before it; whether a part that is a piece is taken as it is; llama.cpp's habit with BOS."""
+
+    split: Split
+    nfc: bool = False
+    whole_pieces: bool = False
+    adds_bos: bool = False
+
+
+_GPT2, _EACH_DIGIT = Split(splits.GPT2), Split(splits.GPT2, 1)
+_LLAMA3 = Split(splits.CASELESS, 3)
+
+PRE = {
+    name: pre
+    for names, pre in {
+        "gpt-2 phi-2 mpt mellum a.x-4.0 trillion granite-docling roberta-bpe": Pre(_GPT2),
+        "modern-bert olmo": Pre(_GPT2, nfc=True),
+        "llama-bpe llama3 llama-v3 falcon3 pixtral midm-2.0 lfm2": Pre(_LLAMA3, whole_pieces=True, adds_bos=True),
+        # files made of Llama 3's tokenizer, but without a beginning of text: SmolLM3
+        "smaug-bpe": Pre(_LLAMA3, whole_pieces=True),
+        # cl100k: Phi-4, Granite 4
+        "dbrx": Pre(_LLAMA3),
+        "qwen2 deepseek-r1-qwen megrez": Pre(Split(splits.CASELESS, 1), nfc=True),
+        "tekken": Pre(Split(splits.CASED, 1), whole_pieces=True, adds_bos=True),
+        # o200k: Phi-4 mini
+        "gpt-4o llama4": Pre(Split(splits.CASED, 3, endings=True)),
+        # Granite 3's files say refact
+        "refact starcoder smollm codeshell exaone minerva-7b": Pre(_EACH_DIGIT),
+        "command-r": Pre(_EACH_DIGIT, nfc=True),
+        "falcon": Pre(Split(splits.FALCON)),
+    }.items()
+    for name in names.split()
+}
 
 
 def _signs() -> str:
@@ -127,16 +163,9 @@ class BytePairs(Tokenizer):
         self._find_white = longest_first(filter(is_white, self._added))
 
     @cached_property
-    def _sizes(self) -> dict[int, int]:
-        return {number: len(piece) for piece, number in self._vocabulary.pieces.items()}
-
-    @cached_property
-    def _pre_tokens(self) -> "_PreTokens":
-        return _PreTokens(self._vocabulary, self._settings.whole_pieces)
-
-    @cached_property
-    def _split(self) -> Callable[[str], list[str]]:
-        return Splitter(PRE[self._settings.pre].patterns).split
+    def _known(self) -> set[int]:
+        """The bytes that have a piece; others are dropped."""
+        return {byte for byte, sign in enumerate(SIGNS) if sign in self._vocabulary.pieces}
 
     def _texts(self) -> Iterator[tuple[int, bytes]]:
         values, starts, _, numbers = self._vocabulary.table
@@ -163,36 +192,20 @@ class BytePairs(Tokenizer):
         return b"".join(ids)
 
     def _located(self, text: str) -> Iterator[tuple[int, Span]]:
-        normalized, spans = self._aligned(text)
-        for start, fragment, added in fragments(normalized, self._find):
+        """A space that was put before a fragment lies nowhere."""
+        whole, kept = without_halves(text)
+        made = aligned(whole) if self._settings.nfc else [(c, (at, at + 1)) for at, c in enumerate(whole)]
+        spans = [(kept[start], kept[end - 1] + 1) for _, (start, end) in made]
+        for start, fragment, added in fragments("".join(c for c, _ in made), self._find):
+            spaced = fragment if added else self._spaced(fragment)
             within = spans[start : start + len(fragment)]
-            if added:
-                yield unpack(self._added[fragment])[0], trim(text, (within[0][0], within[-1][1]))
-            elif fragment:
-                yield from self._spans_of(self._spaced(fragment), within, text)
-
-    def _spans_of(self, fragment: str, spans: list[Span], text: str) -> Iterator[tuple[int, Span]]:
-        """`spans` of the fragment's characters; a space that was put before it lies nowhere."""
-        spans = [(spans[0][0], spans[0][0])] * (len(fragment) - len(spans)) + spans
-        known = self._pre_tokens.known
-        of_bytes = [span for c, span in zip(fragment, spans, strict=True) for byte in c.encode() if byte in known]
-        at = 0
-        for number in (number for text in self._split(fragment) for number in unpack(self._pre_tokens[text])):
-            end = at + self._sizes[number]
-            yield number, trim(text, (of_bytes[at][0], of_bytes[end - 1][1]))
-            at = end
+            within = [(first, first) for first, _ in within[:1]] * (len(spaced) - len(fragment)) + within
+            known = range(256) if added else self._known
+            of_bytes = [span for c, span in zip(spaced, within, strict=True) for byte in c.encode() if byte in known]
+            yield from self._walk(self._added[fragment] if added else self._encode(spaced), of_bytes, text)
 
     def _spaced(self, text: str) -> str:
         return f" {text}" if self._settings.space and text and text[0] != " " else text
-
-    def _aligned(self, text: str) -> tuple[str, list[Span]]:
-        """The normalized text, and for each of its characters what it was made of."""
-        kept = [at for at, c in enumerate(text) if not LONE.match(c)]
-        text = "".join(text[at] for at in kept)
-        made = [(c, (at, at + 1)) for at, c in enumerate(text)]
-        if self._settings.nfc:
-            made = aligned(text)
-        return "".join(c for c, _ in made), [(kept[start], kept[end - 1] + 1) for _, (start, end) in made]
 
 
 def _encoder(vocabulary: Vocabulary, settings: Settings) -> Callable[[str], bytes]:
@@ -205,52 +218,6 @@ def _encoder(vocabulary: Vocabulary, settings: Settings) -> Callable[[str], byte
     return PairEncoder(PRE[settings.pre].split, classes(), pairs, bytes_ids=bytes_ids, whole=table).encode
 
 
-class _PreTokens(Cache):
-    """The ids of each pre-token, computed in Python; the truth for the compiled encoder, and where offsets come
-    from."""
-
-    def __init__(self, vocabulary: Vocabulary, whole_pieces: bool) -> None:
-        self.pieces = vocabulary.pieces
-        self.ranks = {merge: rank for rank, merge in enumerate(vocabulary.merges)}
-        self.whole_pieces = whole_pieces
-        self.known = {byte for byte, sign in enumerate(SIGNS) if sign in self.pieces}
-        self.signs = {byte: sign if byte in self.known else None for byte, sign in enumerate(SIGNS)}
-
-    def compute(self, key: str) -> bytes:
-        signs = key.encode().decode("latin-1").translate(self.signs)
-        if self.whole_pieces and signs in self.pieces:
-            return pack([self.pieces[signs]])
-        return pack([self.pieces[piece] for piece in merge(signs, self.ranks)])
-
-
-def merge(text: str, ranks: Mapping[str, float], glue: str = " ") -> list[str]:
-    """The pieces of a text: again and again the pair of lowest rank becomes one, of equal ones the first."""
-    pieces: list[str] = list(text)
-    following = list(range(1, len(pieces) + 1))
-    before = list(range(-1, len(pieces) - 1))
-    waiting: list[tuple[float, int]] = []
-
-    def look(at: int) -> None:
-        if at >= 0 and following[at] < len(pieces):
-            rank = ranks.get(f"{pieces[at]}{glue}{pieces[following[at]]}")
-            if rank is not None:
-                heappush(waiting, (rank, at))
-
-    for at in range(len(pieces)):
-        look(at)
-    while waiting:
-        rank, at = heappop(waiting)
-        after = following[at]
-        if not pieces[at] or after == len(pieces) or ranks.get(f"{pieces[at]}{glue}{pieces[after]}") != rank:
-            continue  # one of the two has been merged since
-        pieces[at], pieces[after], following[at] = pieces[at] + pieces[after], "", following[after]
-        if following[at] < len(pieces):
-            before[following[at]] = at
-        look(before[at])
-        look(at)
-    return [piece for piece in pieces if piece]
-
-
 def from_metadata(metadata: Metadata) -> BytePairs:
     """The tokenizer that a GGUF file describes. Raises BadModelFile; UnsupportedModel for unknown patterns."""
     name = metadata.get("tokenizer.ggml.pre")
@@ -258,13 +225,10 @@ def from_metadata(metadata: Metadata) -> BytePairs:
         raise UnsupportedModel(f"tokenizer.ggml.pre: found {name!r:.60}, expected one of {', '.join(PRE)}")
     pre, keys = PRE[name], Keys(metadata)
     template = keys.template(bos=pre.adds_bos, eos=False)
-    specials = read_specials(keys, adds_bos=pre.adds_bos)
-    return BytePairs(_read_vocabulary(keys), _read_settings(keys, name, pre), template, specials)
-
-
-def _read_settings(keys: Keys, name: str, pre: Pre) -> Settings:
+    specials = keys.specials(adds_bos=pre.adds_bos)
     ours = keys.settings({"nfc": pre.nfc, "whole_pieces": pre.whole_pieces})
-    return Settings(name, ours["nfc"], keys.flag("tokenizer.ggml.add_space_prefix", False), ours["whole_pieces"])
+    space = keys.flag("tokenizer.ggml.add_space_prefix", False)
+    return BytePairs(_read_vocabulary(keys), Settings(name, space=space, **ours), template, specials)
 
 
 def _read_vocabulary(keys: Keys) -> Vocabulary:

@@ -1,12 +1,15 @@
-"""The reader of the GGUF metadata that all tokenizers share. Source of the keys: ggml's `docs/gguf.md`."""
+"""The reader of the GGUF metadata that all tokenizers share. Source of the keys: ggml's `docs/gguf.md`; of the names
+that end an answer whatever the keys say: llama.cpp's `llama-vocab.cpp`."""
 
 from collections.abc import Mapping
+from itertools import compress
 
 import numpy as np
 
 from engine.errors import BadModelFile
 from engine.gguf import MetadataValue
 from engine.tokenizer.base import Template
+from engine.tokenizer.prompts import Specials
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 """llama.cpp's numbers in `tokenizer.ggml.token_type`."""
@@ -19,6 +22,15 @@ ROLES = {
     "cls": ("tokenizer.ggml.cls_token_id", "tokenizer.ggml.bos_token_id"),
     "sep": ("tokenizer.ggml.seperator_token_id", "tokenizer.ggml.eos_token_id"),
 }
+
+ENDS = ("eos", "eot", "eom")
+"""Roles in `tokenizer.ggml.{role}_token_id`: end of the text, of the turn, of the message."""
+
+END_NAMES = {
+    "<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<end_of_turn>", "<turn|>",
+    "<|endoftext|>", "<|end_of_text|>", "<end_of_utterance>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]",
+}  # fmt: skip
+"""Many files name the end of the text only, and not the end of a turn."""
 
 Metadata = Mapping[str, MetadataValue]
 
@@ -114,6 +126,26 @@ class Keys:
         if "" in ids or len(ids) != len(set(range(self.size)) - out):
             raise BadModelFile("tokenizer.ggml.tokens: found an empty piece, or one twice")
         return ids
+
+    def specials(self, *, adds_bos: bool = False) -> Specials:
+        """The tokens that are more than text; `adds_bos` holds where the file does not say."""
+        known = [role for role in ("bos", *ENDS) if self.metadata.get(f"tokenizer.ggml.{role}_token_id") is not None]
+        ids = {role: self.id(role) for role in known}
+        bos, ends = ids.get("bos"), {ids[role] for role in ENDS if role in ids}
+        added = self.of_type(USER_DEFINED)
+        ends |= set(compress(range(self.size), map(END_NAMES.__contains__, self.tokens)))
+        control = (self.of_type(CONTROL) | ends | ({bos} if bos is not None else set())) - added
+        adds = bos is not None and self.flag("tokenizer.ggml.add_bos_token", adds_bos)
+        names, extra = (
+            {self.tokens[number]: number for number in sorted(some) if self.tokens[number]} for some in (control, added)
+        )
+        return Specials(self.size, names, extra, tuple(sorted(ends)), bos, adds, self._strips(names | extra))
+
+    def _strips(self, names: dict[str, int]) -> tuple[int, ...]:
+        """Phi-3's tokens take the white space after them; GGUF has no key for it, and llama.cpp knows it by name."""
+        if [self.metadata.get(key) for key in ("general.architecture", "tokenizer.ggml.model")] != ["phi3", "llama"]:
+            return ()
+        return tuple(number for name, number in names.items() if name not in ("<unk>", "<s>", "<|endoftext|>"))
 
 
 def _kind(value: object) -> str:

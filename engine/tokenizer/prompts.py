@@ -1,12 +1,27 @@
 """Prompts: text of a template, in which control tokens are known by name, and content, in which there are none."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from engine.tokenizer.unicode import classes
 from engine.tokenizer.unicode.codepoints import Ranges
+
+KEY = "tokenizer.chat_template"
+
+CHATML = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+PLAIN = (
+    "{% for message in messages %}{{ message.role | capitalize }}:\n{{ message.content }}\n\n{% endfor %}"
+    "{% if add_generation_prompt %}Assistant:\n{% endif %}"
+)
+"""For files without a template: ChatML where the vocabulary has its tokens, else plain text."""
+
+NAMES = {CHATML: "ChatML is assumed", PLAIN: "plain text with the names of the roles is assumed"}
+"""What is said of a file without a template."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +98,11 @@ def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
             text, kind = "", piece.is_content
         text += piece.text
     yield Piece(text, kind)
+
+
+def assumed(control: Collection[str]) -> str:
+    """The template that is assumed for a vocabulary with these control tokens."""
+    return CHATML if {"<|im_start|>", "<|im_end|>"} <= set(control) else PLAIN
 
 
 _WHITE = re.compile(rf"\A[{Ranges(classes.WHITE_SPACE).pattern()}]+")

@@ -9,19 +9,16 @@ names are no pieces.
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.kernels.text.splits import WORDS
-from engine.tokenizer.base import LONE, Cache, Span, Template, Tokenizer, pack, trim, unpack
-from engine.tokenizer.bpe import merge
+from engine.tokenizer.base import LONE, Span, Template, Tokenizer, pack, unpack, without_halves
 from engine.tokenizer.compiled import CODE_POINTS, PairEncoder, Split, classes_of_words, pairs_of_pieces
 from engine.tokenizer.metadata import BYTE, USER_DEFINED, Keys, Metadata
 from engine.tokenizer.prompts import Specials, fragments, is_white, longest_first
-from engine.tokenizer.specials import read_specials
 
 ALGORITHM = "spm-bpe-1"
 """Part of the digest: another reading of the same metadata must not look the same."""
@@ -55,14 +52,6 @@ class PiecePairs(Tokenizer):
         self._find = longest_first(self._added)
         self._find_white = longest_first(filter(is_white, self._added))
 
-    @cached_property
-    def _words(self) -> "_Words":
-        return _Words(self._vocabulary)
-
-    @cached_property
-    def _cut(self) -> Callable[[str], list[str]]:
-        return _cutter(self._vocabulary).findall
-
     def _texts(self) -> Iterator[tuple[int, bytes]]:
         for piece, number in (self._vocabulary.ids | self._vocabulary.added).items():
             yield number, piece.replace(SPACE, " ").encode()
@@ -91,45 +80,14 @@ class PiecePairs(Tokenizer):
         return f" {text}" if wanted and text else text
 
     def _located(self, text: str) -> Iterator[tuple[int, Span]]:
-        kept = [at for at, c in enumerate(text) if not LONE.match(c)]
-        whole = "".join(text[at] for at in kept)
-        spaced = self._spaced(whole, is_first=True).replace(" ", SPACE)
-        before = len(spaced) - len(whole)
-        spans = [(0, 0)] * before + [(at, at + 1) for at in kept]
-        for start, fragment, added in fragments(spaced, self._find):
-            at = start
-            for word in [fragment] if added else self._cut(fragment):
-                found = [(self._vocabulary.added[word], 0, len(word))] if added else self._words.best(word)
-                for number, first, last in found:
-                    yield number, trim(text, (spans[at + first][0], spans[at + last - 1][1]))
-                at += len(word)
-
-
-class _Words(Cache):
-    """Part of a text -> ids."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.vocabulary = vocabulary
-        self.ranks = {piece: -score for piece, score in vocabulary.scores.items() if len(piece) > 1}
-
-    def compute(self, key: str) -> bytes:
-        return pack([number for number, _, _ in self.best(key)])
-
-    def best(self, word: str) -> list[tuple[int, int, int]]:
-        """The ids of a word, and which of its characters each stands for; a character may be several bytes."""
-        found: list[tuple[int, int, int]] = []
-        ids, at = self.vocabulary.ids, 0
-        for piece in [word] if len(word) == 1 else merge(word, self.ranks, ""):
-            end = at + len(piece)
-            number = ids.get(piece, self.vocabulary.unknown)
-            if piece not in ids and self.vocabulary.bytes:
-                found += [(self.vocabulary.bytes[byte], at, end) for byte in piece.encode()]
-            elif piece not in ids and found and found[-1][0] == number:
-                found[-1] = (number, found[-1][1], end)
-            else:
-                found.append((number, at, end))
-            at = end
-        return found
+        """Raises UnsupportedModel where characters may be unknown: such a token may stand for any number of them."""
+        if not self._vocabulary.bytes:
+            raise UnsupportedModel("tokenizer.ggml.tokens: found no <0x00> to <0xFF>, which places in a text need")
+        whole, kept = without_halves(text)
+        spaced = self._spaced(whole, is_first=True).replace(SPACE, " ")
+        spans = [(0, 0)] * (len(spaced) - len(whole)) + [(at, at + 1) for at in kept]
+        of_bytes = [span for c, span in zip(spaced, spans, strict=True) for _ in c.encode()]
+        return self._walk(self._pieces(spaced, self._find), of_bytes, text)
 
 
 def _encoder(vocabulary: Vocabulary) -> Callable[[str], bytes]:
@@ -153,13 +111,6 @@ def _kept(vocabulary: Vocabulary) -> list[str]:
     return sorted({pair[0] for piece in vocabulary.ids for pair in pairwise(piece) if pair[1] == SPACE} - {SPACE})
 
 
-def _cutter(vocabulary: Vocabulary) -> re.Pattern[str]:
-    """Cuts a text before spaces where no piece reaches across: after all that stands before a space in no piece."""
-    kept = "".join(map(re.escape, _kept(vocabulary)))
-    inside = rf"(?:(?<=[{kept}]){SPACE}+[^{SPACE}]*)*" if kept else ""
-    return re.compile(f"(?:{SPACE}+[^{SPACE}]*|[^{SPACE}]+){inside}")
-
-
 def from_metadata(metadata: Metadata) -> PiecePairs:
     """The tokenizer that a GGUF file describes. Raises BadModelFile; UnsupportedModel where text is changed first."""
     for key in ("tokenizer.ggml.remove_extra_whitespaces", "tokenizer.ggml.precompiled_charsmap"):
@@ -168,7 +119,7 @@ def from_metadata(metadata: Metadata) -> PiecePairs:
             raise UnsupportedModel(f"{key}: found {value!r:.60}, expected none for tokenizer.ggml.model llama")
     keys = Keys(metadata)
     template = keys.template(bos=True, eos=False)
-    specials = read_specials(keys, adds_bos=True)
+    specials = keys.specials(adds_bos=True)
     return PiecePairs(_read_vocabulary(keys), _read_prefix(keys, specials), template, specials)
 
 

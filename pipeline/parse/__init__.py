@@ -1,10 +1,10 @@
 """Documents in, text out: parsers run in child processes with limits, and a bad document is only its own failure."""
 
 from pipeline.parse.limits import Limits
-from pipeline.parse.look.hidden import KINDS
 from pipeline.parse.ocr.tesseract import PageReader, StoppedError, Tesseract, find_tesseract
 from pipeline.parse.options import Far, Options, nowhere
 from pipeline.parse.pool import NotIsolatedError, ParserPool
+from pipeline.parse.sight.hidden import KINDS
 
 __all__ = [
     "KINDS",

@@ -9,10 +9,10 @@ from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.encoding.decode import Decoded, declared_in_markup, decode
 from pipeline.parse.limits import Limits
-from pipeline.parse.look.hidden import HiddenText
 from pipeline.parse.members import Members
 from pipeline.parse.options import Far, Options, nowhere
 from pipeline.parse.pictures.given import Pictures
+from pipeline.parse.sight.hidden import HiddenText
 from pipeline.parse.writer import TextWriter
 
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 
 from pipeline.document import Section
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.look.characters import unusual
-from pipeline.parse.look.hidden import HiddenText
-from pipeline.parse.look.raised import marked
-from pipeline.parse.look.symbols import UNKNOWN_SIGN
+from pipeline.parse.sight.characters import unusual
+from pipeline.parse.sight.hidden import HiddenText
+from pipeline.parse.sight.raised import marked
+from pipeline.parse.sight.symbols import UNKNOWN_SIGN
 
 _LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 # Invisible and no part of the text: other controls, the soft hyphen, byte order marks, what is no character at all.
@@ -88,6 +88,10 @@ class TextWriter:
     def doubt(self, why: str) -> None:
         """Say why it cannot be told whether some text is hidden; the document's state is then `review`."""
         self._hidden.doubt(why)
+
+    def doubtful(self, what: str, text: str) -> None:
+        """Count text that `what` touches, whose effect is not computed; the document's state is then `review`."""
+        self._hidden.doubtful(what, marked(text)[0])
 
     def review(self, why: str) -> None:
         """Say what of the text cannot be trusted as it stands; the document's state is then `review`."""

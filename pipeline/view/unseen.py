@@ -20,8 +20,8 @@ _LONGEST = 400_000  # characters of a text in which hidden pieces are looked for
 
 @dataclass(frozen=True)
 class Shown:
-    """A hidden piece of `kind` (parse/look/hidden.py), at text[at:end] of the parsed text; where that does not hold it,
-    `end` is `at`."""
+    """A hidden piece of `kind` (parse/sight/hidden.py), at text[at:end] of the parsed text; where that does not hold
+    it, `end` is `at`."""
 
     kind: str
     text: str

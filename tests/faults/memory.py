@@ -4,9 +4,9 @@ The night is compared with itself, each time a part is committed and little is u
 fourth quarter with that in its second. Documents of a folder are there twice, the second time in the same order, each
 with work and a row of its own, so that the same ones are under way at both places; of generated ones it is others of
 the same kinds. The first quarter is not compared: meanwhile what is bounded gets its size, such as the tokenizer's
-memory of words (engine.tokenizer.base.Cache). In use is what Python, malloc and Arrow have given out. What the process
-holds for that comes in steps of one or two MiB, more than some thousand paths may cost, so that it shows nothing of
-them; it has a bound of its own for the whole night (AT_ONCE).
+memory of words (codepoints.Cache). In use is what Python, malloc and Arrow have given out. What the process holds for
+that comes in steps of one or two MiB, more than some thousand paths may cost, so that it shows nothing of them; it has
+a bound of its own for the whole night (AT_ONCE).
 """
 
 import ctypes

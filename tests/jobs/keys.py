@@ -6,7 +6,10 @@ python -m tests.jobs.keys > configs/README.md
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import StringIO
 from typing import Any
+
+from ruamel.yaml import YAML
 
 from jobs.config.job import job_config
 from jobs.config.section import Section
@@ -16,21 +19,22 @@ from tests.jobs.examples import JOB, SITE
 WIDTH = 120
 JSON_TYPES = {
     "string": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false",
-    "object": "a mapping", "array": "a list",
+    "object": "mapping", "array": "list",
 }  # fmt: skip
 HEAD = """\
 # Every key
 
-A job is a YAML file in `jobs/` of a workspace, and `site.yaml` is what holds for all of its jobs. This page has their
-keys, each with an example that stands as it is in such a file. `cloister check` tells what is wrong with a job, with
-file, line and column. The files beside this page are whole jobs to copy: `cloister init --example NAME` does so.
+A job is a YAML file in `jobs/` of a workspace; `site.yaml` holds for all jobs. Each key stands here with its kind, what
+it says, and an example of its value; the keys of a mapping follow in a section. A key may be left out unless it is
+*required*; what holds then stands behind *else*. The files beside this page are whole jobs to copy: `cloister init
+--example NAME`.
 
-An editor that knows JSON Schema completes and checks the keys by `job.schema.json`: `cloister init` puts it into
-`jobs/`, and each example names it in its first line. Keys that are not known are errors. YAML is read as version 1.2
-defines it: `no` is a text, and so is `"3"`. What has backslashes stands in single quotes: `'PO-\\d{5}'`. Where a
-mapping must have its `name` and nothing else, the name alone stands for it: `model: minilm`, `labels: [nda, lease]`.
+`cloister check` names mistakes by file, line and column; keys that are not known are mistakes. An editor completes and
+checks keys by `job.schema.json`, which `cloister init` puts into `jobs/`. YAML is read as version 1.2: `no` is a text.
+Backslashes stand in single quotes: `'PO-\\d{5}'`. Where a mapping needs its `name` alone, the name stands for it:
+`model: minilm`, `labels: [nda, lease]`.
 
-The page is made from the models that read the files: `python -m tests.jobs.keys > configs/README.md`.
+This page is made from the code that reads the files: `python -m tests.jobs.keys > configs/README.md`.
 """
 ENVIRONMENT = """\
 # The environment
@@ -92,16 +96,18 @@ def kind(schema: dict[str, Any]) -> str:
         return _or([kind(each) for each in choices if each.get("type") != "null"])
     if schema.get("type") == "array":
         items = schema.get("items", {})
-        return f"a list of {kind(items).removeprefix('a ')}" + ("s" if "$ref" in items else "")
-    return JSON_TYPES.get(schema.get("type", "object"), "a mapping") + _bounds(schema)
+        return f"list of {kind(items)}" + ("s" if "$ref" in items else "")
+    return _bounds(schema)
 
 
 def _bounds(schema: dict[str, Any]) -> str:
+    """The bounds of a number, and its kind where these do not say it."""
+    word = JSON_TYPES.get(schema.get("type", "object"), "mapping")
     low, high = schema.get("minimum", schema.get("exclusiveMinimum")), schema.get("maximum")
     if low is None or high is None:
-        return ""
-    above = "above " if "exclusiveMinimum" in schema else ""
-    return f" {above}{low:,} to {high:,}" if above else f" from {low:,} to {high:,}"
+        return word
+    between = f"above {low:,} to {high:,}" if "exclusiveMinimum" in schema else f"{low:,} to {high:,}"
+    return f"{between}, with fractions" if word == "a number" else between
 
 
 def _or(words: list[str]) -> str:
@@ -109,12 +115,12 @@ def _or(words: list[str]) -> str:
 
 
 def presence(key: Key) -> str:
-    """Whether the key must be there, or what holds without it."""
+    """Whether the key must be there, or what holds without it; with what stands before it."""
     if key.required:
-        return "required"
+        return "; required"
     default = key.schema.get("default")
     if default is None or default in ("", [], ()) or key.holds_keys:
-        return "may be left out"
+        return ""
     if isinstance(default, bool):
         text = str(default).lower()
     elif isinstance(default, int | float):
@@ -123,17 +129,40 @@ def presence(key: Key) -> str:
         text = "[" + ", ".join(f'"{item}"' if item == "*" else item for item in default) + "]"
     else:
         text = str(default)
-    return f"`{text}` if left out"
+    return f"; else `{text}`"
+
+
+def value_at(value: Any, path: str) -> Any:
+    """The value of a key in what was read; of a list that of the last item."""
+    for step in path.replace("<", ".<").split("."):
+        if step.startswith("<"):
+            assert value["type"] == step.strip("<>")
+            continue
+        value = value[-1] if isinstance(value, list) else value
+        value = value[step]
+    return value
+
+
+def shown(key: Key, example: str) -> str:
+    """The key with its value in an example, in one line of YAML."""
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style, yaml.width = True, 10_000
+    yaml.representer.sort_base_mapping_type_on_output = False
+    written = StringIO()
+    yaml.dump({_name(key): value_at(yaml.load(example), key.path)}, written)
+    return written.getvalue().strip()[1:-1]
+
+
+def _name(key: Key) -> str:
+    return key.path.rsplit(".", 1)[-1]
 
 
 def entry(key: Key, example: str) -> str:
     """The lines of a key: its name, what it is, what it means, an example."""
-    name = key.path.rsplit(".", 1)[-1]
     description = key.schema["description"].replace("<", "\\<")
-    said = f"- **`{name}`** ({kind(key.schema)}; {presence(key)}): {description}."
+    said = f"- **`{_name(key)}`** ({kind(key.schema)}{presence(key)}): {description}."
     lines = textwrap.wrap(said, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-    shown = f"Example: `{example}`" if "\n" not in example else f"Example:\n\n```yaml\n{example}\n```"
-    return "\n".join([*lines, textwrap.indent(shown, "  ")])
+    return "\n".join(lines if kind(key.schema) == "mapping" else [*lines, f"  `{shown(key, example)}`"])
 
 
 def page() -> str:
@@ -143,21 +172,31 @@ def page() -> str:
 
 
 def _part(model: type[Section], examples: dict[str, str]) -> str:
-    sections: dict[str, list[str]] = {}
+    """Each section once: one that has the keys of an earlier one names that."""
+    sections: dict[str, list[Key]] = {}
     for key in keys(model):
-        sections.setdefault(key.path.rpartition(".")[0], []).append(entry(key, examples[key.path]))
-    return "\n".join(line for name, lines in sections.items() for line in (*_heading(name), *lines)) + "\n"
+        sections.setdefault(key.path.rpartition(".")[0], []).append(key)
+    lines: list[str] = []
+    before: dict[tuple[str, str], str] = {}
+    for section, here in sections.items():
+        lines += _heading(section)
+        for key in here:
+            known = before.setdefault((_name(key), key.schema["description"]), section)
+            lines.append(
+                entry(key, examples[key.path]) if known == section else f"- `{_name(key)}`: as in {_title(known)}"
+            )
+    return "\n".join(lines) + "\n"
 
 
 def _heading(section: str) -> list[str]:
-    """The heading of a section: `task<classify>.labels` is about the labels of the task classify."""
-    if not section:
-        return []
+    return [f"\n## {_title(section)}\n"] if section else []
+
+
+def _title(section: str) -> str:
+    """`task<classify>.labels` is about the labels of the task classify."""
     name, _, rest = section.partition("<")
-    if not rest:
-        return [f"\n## {section}\n"]
     task, _, inner = rest.partition(">")
-    return [f"\n## {name}, type: {task}{inner.replace('.', ', ')}\n"]
+    return f"{name}, type: {task}{inner.replace('.', ', ')}" if rest else name
 
 
 if __name__ == "__main__":

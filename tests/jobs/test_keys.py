@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
@@ -13,7 +12,7 @@ from jobs.config.load import load_job, load_site
 from jobs.config.site import SiteConfig
 from jobs.errors import ConfigError
 from tests.jobs.examples import JOB, SITE
-from tests.jobs.keys import ENVIRONMENT, keys, page
+from tests.jobs.keys import ENVIRONMENT, Key, keys, page, shown, value_at
 from tests.pages import ROOT
 
 REST = ("job: example", "model: {name: small}", "task: {type: summarize, sentences: 3}")
@@ -23,17 +22,6 @@ def whole(line: str, rest: tuple[str, ...]) -> str:
     """A file of this line or these, and of those of `rest` whose key they do not have."""
     said = {each.split(":")[0] for each in line.splitlines()}
     return "\n".join([line, *(other for other in rest if other.split(":")[0] not in said)]) + "\n"
-
-
-def value_at(value: Any, path: str) -> Any:
-    """The value of a key in what was read; of a list that of the last item."""
-    for step in path.replace("<", ".<").split("."):
-        if step.startswith("<"):
-            assert value["type"] == step.strip("<>")
-            continue
-        value = value[-1] if isinstance(value, list) else value
-        value = value[step]
-    return value
 
 
 def test_the_page_is_the_generated_one() -> None:
@@ -50,6 +38,13 @@ def test_every_key_has_an_example_and_every_example_a_key() -> None:
 @pytest.mark.parametrize("path", [*JOB, *SITE])
 def test_an_example_has_its_key(path: str) -> None:
     value_at(YAML(typ="safe", pure=True).load({**JOB, **SITE}[path]), path)
+
+
+@pytest.mark.parametrize("path", [*JOB, *SITE])
+def test_what_the_page_shows_is_the_value(path: str) -> None:
+    yaml = YAML(typ="safe", pure=True)
+    (told,) = yaml.load(shown(Key(path, {}, False, False), {**JOB, **SITE}[path])).items()
+    assert told == (path.rsplit(".", 1)[-1], value_at(yaml.load({**JOB, **SITE}[path]), path))
 
 
 @pytest.mark.parametrize("path", JOB)

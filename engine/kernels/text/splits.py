@@ -1,7 +1,7 @@
-"""Where the parts of a text end before pairs are merged: what the patterns of engine/tokenizer/patterns.py say.
+"""Where the parts of a text end before pairs are merged, for the names of `PRE` in engine/tokenizer/bpe.py.
 
-The patterns are the truth, and a test compares. A family of them is one function; what a code point is comes from a
-table, one byte each. `at` is where a part begins, `end` where the text does.
+The published patterns are the truth, and a test compares. A family of them is one function; what a code point is comes
+from a table, one byte each. `at` is where a part begins, `end` where the text does.
 """
 
 from engine.kernels.compiled import kernel

@@ -23,7 +23,9 @@ _NEVER = (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE)
 
 def serve(asked: IO[bytes], said: IO[bytes]) -> None:
     """Render what is asked for, until nobody asks any more, or the memory was too little: all is gone with it then."""
-    base, programs = _memory(), dict[str, Program]()
+    # the address space of this process (proc(5), statm)
+    base = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    programs = dict[str, Program]()
     for kind in _NEVER:
         resource.setrlimit(kind, (0, 0))
     while (message := read_message(asked)) is not None:
@@ -68,11 +70,6 @@ def _limit(base: int, seconds: int, chars: int) -> None:
     until = int(used.ru_utime + used.ru_stime) + 1 + seconds + chars // CHARS_A_SECOND
     resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_AS, (base + MEMORY + MEMORY_FOR_EACH * chars, resource.RLIM_INFINITY))
-
-
-def _memory() -> int:
-    """The bytes of address space of this process (proc(5), statm)."""
-    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
 def read_message(file: IO[bytes]) -> bytes | None:

@@ -13,11 +13,10 @@ from datetime import date as Date  # noqa: N812
 from typing import Any
 
 from engine.errors import BadModelFile, EngineError, UnsupportedModel
-from engine.tokenizer.chat.fallback import KEY, assumed
 from engine.tokenizer.chat.rendering import RENDERER, TemplateCost
 from engine.tokenizer.chat.sandbox import MAX_TEMPLATE, TemplateFailure
 from engine.tokenizer.metadata import Keys, Metadata
-from engine.tokenizer.prompts import Piece, Specials, cut
+from engine.tokenizer.prompts import KEY, Piece, Specials, assumed, cut
 
 Message = Mapping[str, str]
 """`role`, one of ROLES, and `content`."""

@@ -1,10 +1,38 @@
-"""Sets of code points, and replacements of code points."""
+"""Sets of code points, and what is remembered of code points and words."""
 
 from bisect import bisect_right
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
-MAX_KEPT = 1 << 14
-"""Code points whose replacement is remembered, some 200 bytes each; a text may hold any number of different ones."""
+CACHED_ITEMS = 1 << 13
+CACHED_CHARS = 64
+
+Key = TypeVar("Key", bound=int | str)
+Value = TypeVar("Value")
+
+
+class Cache(dict[Key, Value], Generic[Key, Value]):
+    """Remembers what a function gives for code points or short texts, in two generations of at most CACHED_ITEMS each,
+    some 200 bytes an item. It is a table for str.translate, too.
+
+    When the younger one is full it becomes the older one, and what is asked for comes back from there: a night of
+    ever new words neither grows it nor drives out those of every text.
+    """
+
+    def __init__(self, compute: Callable[[Key], Value]) -> None:
+        super().__init__()
+        self._compute, self._older = compute, dict[Key, Value]()
+
+    def __missing__(self, key: Key) -> Value:
+        result = self._older.get(key)
+        if result is None:
+            result = self._compute(key)
+        if isinstance(key, int) or len(key) <= CACHED_CHARS:
+            if len(self) >= CACHED_ITEMS:
+                self._older = dict(self)
+                self.clear()
+            self[key] = result
+        return result
 
 
 class Ranges:
@@ -25,21 +53,6 @@ class Ranges:
     def pattern(self) -> str:
         """The inside of a character class of a regular expression."""
         return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in self.spans)
-
-
-class Replacements(dict[int, str]):
-    """A table for str.translate that is filled as code points turn up; when it is full it starts anew."""
-
-    def __init__(self, replace: Callable[[int], str]) -> None:
-        super().__init__()
-        self._replace = replace
-
-    def __missing__(self, number: int) -> str:
-        result = self._replace(number)
-        if len(self) >= MAX_KEPT:
-            self.clear()
-        self[number] = result
-        return result
 
 
 def span_of(item: str) -> tuple[int, int]:

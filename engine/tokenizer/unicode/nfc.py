@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.tokenizer.unicode import tables
-from engine.tokenizer.unicode.codepoints import MAX_KEPT, Ranges, text_of
+from engine.tokenizer.unicode.codepoints import Cache, Ranges, text_of
 
 HANGUL_FIRST, HANGUL_COUNT = 0xAC00, 11172
 LEADS, VOWELS, TAILS = 0x1100, 0x1161, 0x11A7
@@ -67,18 +67,6 @@ def _suspects() -> NDArray[np.bool_]:
     for first, last in _EXCLUDED.spans:
         found[first : last + 1] = True
     return found
-
-
-class _Composed(dict[str, str]):
-    """The form C of each cluster; when it is full it starts anew."""
-
-    def __missing__(self, cluster: str) -> str:
-        found = _compose(in_order("".join(map(decompose, map(ord, cluster)))))
-        if len(cluster) <= _SHORT:
-            if len(self) >= MAX_KEPT:
-                self.clear()
-            self[cluster] = found
-        return found
 
 
 def _compose(text: str) -> str:
@@ -152,5 +140,4 @@ _CLUSTER = re.compile(f".[{_inside(_SECONDS)}]*", re.DOTALL)
 _SUSPECT = re.compile(f"[{_EXCLUDED.pattern()}][{_inside(_SECONDS)}]*|.[{_inside(_SECONDS)}]+", re.DOTALL)
 """Those of them that may change: what is composed with something before it, or never."""
 
-_SHORT = 8
-_KNOWN = _Composed()
+_KNOWN = Cache[str, str](lambda cluster: _compose(in_order("".join(map(decompose, map(ord, cluster))))))

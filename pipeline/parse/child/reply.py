@@ -9,8 +9,8 @@ from pipeline.document import Hidden, Member, Parsed, Picture, Section, Unseen
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.child.channel import BadMessageError
 from pipeline.parse.limits import Limits
-from pipeline.parse.look.hidden import KINDS
 from pipeline.parse.members import NoRoomError
+from pipeline.parse.sight.hidden import KINDS
 from pipeline.text.visible import visible
 
 _PAGES = 10_000_000

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pipeline.parse.css.cascade import Values, keyword, layer_of
 from pipeline.parse.css.syntax import Measure, words
-from pipeline.parse.look.appearance import SLIVER
+from pipeline.parse.sight.look import SLIVER
 
 _FAR = 999.0  # px
 _WIDTH = 800.0  # px: what a share of a width is taken of

@@ -6,7 +6,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from pipeline.parse.css.syntax import Measure, Token, Value, angle, colour_and_alpha, number, significant, split, word
-from pipeline.parse.look.colours import RGB, WHITE, Colour, rgb_of
+from pipeline.parse.sight.colours import RGB, WHITE, Colour, rgb_of
 
 _LEAST_WIDTH = 0.16  # px for each percent: what no box with text is narrower than, for shares of its own width
 _FAR = 2000.0  # px: an inset beyond the size of any box of text

@@ -11,10 +11,10 @@ from pipeline.parse.css.declarations import INHERITED, WIDE
 from pipeline.parse.css.effects import UNMOVED, Recolour, Transform, blending, filters, is_cut_away, transform
 from pipeline.parse.css.paint import UNKNOWN, Paint, background, edge, text_paint
 from pipeline.parse.css.syntax import Measure, Value, font_size, read_value, split, word
-from pipeline.parse.look.appearance import FAINTEST, SLIVER, Appearance, squeezed
-from pipeline.parse.look.colours import BLACK, Colour, alike
-from pipeline.parse.look.raised import lowered, raised, struck
-from pipeline.parse.look.symbols import has_signs
+from pipeline.parse.sight.colours import BLACK, Colour, alike
+from pipeline.parse.sight.look import FAINTEST, SLIVER, Appearance, squeezed
+from pipeline.parse.sight.raised import lowered, raised, struck
+from pipeline.parse.sight.symbols import has_signs
 
 POINTS = 0.75
 """Of a px."""

@@ -17,7 +17,7 @@ from pipeline.parse.css.look import FIRST, Look
 from pipeline.parse.css.paint import UNKNOWN, background
 from pipeline.parse.css.sheet import Sheets, sheet_in
 from pipeline.parse.css.syntax import Measure, Token, read_value, word, words
-from pipeline.parse.look.colours import WHITE
+from pipeline.parse.sight.colours import WHITE
 
 _MOST = 200  # elements in a box that are looked at
 _COVERS = 100  # that are looked for on a page

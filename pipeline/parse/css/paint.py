@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from pipeline.parse.css.effects import gradient_colour
 from pipeline.parse.css.syntax import Measure, Token, Value, colour_and_alpha, number, significant, split, word
-from pipeline.parse.look.colours import BLACK, WHITE, Colour, mixed
+from pipeline.parse.sight.colours import BLACK, WHITE, Colour, mixed
 
 Paint = tuple[Colour | None, float]
 """A colour, None where it is not known, and its opacity."""

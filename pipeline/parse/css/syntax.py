@@ -12,7 +12,7 @@ from tinycss2 import parse_blocks_contents, parse_component_value_list, parse_st
 from tinycss2.color4 import Color, parse_color
 from tinycss2.nth import parse_nth
 
-from pipeline.parse.look.colours import encoded
+from pipeline.parse.sight.colours import encoded
 
 Token = Any
 """A component value or a rule of tinycss2: `type`, and what that type has."""

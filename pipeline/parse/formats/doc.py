@@ -13,12 +13,12 @@ from itertools import pairwise
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
-from pipeline.parse.look.symbols import shown_in
 from pipeline.parse.office.binary.ole import CompoundFile
 from pipeline.parse.office.binary.word import Characters, Paragraph, Style, WordText, whole
 from pipeline.parse.office.binary.word_forms import read_form
 from pipeline.parse.office.embedded import add_objects
 from pipeline.parse.office.word.fields import Field, doubts, drawn
+from pipeline.parse.sight.symbols import shown_in
 from pipeline.parse.writer import TextWriter
 
 PARSER = "doc/2"

@@ -12,7 +12,6 @@ from lxml import etree
 
 from pipeline.document import Parsed
 from pipeline.parse.contract import Source, finish
-from pipeline.parse.look.symbols import UNKNOWN_SIGN, shown_in
 from pipeline.parse.markup.formula import formula_text
 from pipeline.parse.markup.reading import LXML, stream_children, whole_number
 from pipeline.parse.members import Members
@@ -27,6 +26,7 @@ from pipeline.parse.office.word.sections import read_sections
 from pipeline.parse.office.word.sight import Around, Place, Run, Sight, TableLooks, is_covered
 from pipeline.parse.office.word.styles import BODY, Numbering, Style, WordStyles, value
 from pipeline.parse.pictures.shown import Shown
+from pipeline.parse.sight.symbols import UNKNOWN_SIGN, shown_in
 from pipeline.parse.writer import TextWriter
 
 PARSER = f"docx/6 {LXML}"

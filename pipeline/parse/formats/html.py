@@ -16,11 +16,11 @@ from pipeline.parse.contract import Source, finish
 from pipeline.parse.css.look import Look
 from pipeline.parse.css.page import NO_TEXT, PageStyles, all_text, draws_own_text
 from pipeline.parse.css.paint import UNKNOWN
-from pipeline.parse.look.symbols import is_in_question, shown_in
 from pipeline.parse.markup.choices import chosen, field_text, is_drop_down, option_text
 from pipeline.parse.markup.formula import formula_text
 from pipeline.parse.markup.reading import LXML, whole_number
 from pipeline.parse.office.numerals import format_number
+from pipeline.parse.sight.symbols import is_in_question, shown_in
 from pipeline.parse.writer import CELL, TextWriter, one_line
 
 PARSER = f"html/5 {LXML}, tinycss2 {version('tinycss2')}"

@@ -15,8 +15,6 @@ from lxml import etree
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
-from pipeline.parse.look.appearance import EDGE
-from pipeline.parse.look.colours import WHITE
 from pipeline.parse.markup.reading import LXML, decimal
 from pipeline.parse.office.cells import column_letters, iso_duration, iso_moment, number_text, reads_as, reads_as_moment
 from pipeline.parse.office.odf.cells import defined_names, read_grid, stored_value
@@ -24,6 +22,8 @@ from pipeline.parse.office.odf.document import OpenDocument, attribute, full, na
 from pipeline.parse.office.odf.styles import Look, Styles, length
 from pipeline.parse.office.odf.text import Flow
 from pipeline.parse.office.sheets.results import Results
+from pipeline.parse.sight.colours import WHITE
+from pipeline.parse.sight.look import EDGE
 from pipeline.parse.writer import CELL
 
 PARSER = f"ods/4 {LXML}"

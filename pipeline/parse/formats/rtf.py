@@ -10,11 +10,11 @@ from dataclasses import replace
 from pipeline.document import Parsed
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.encoding import codepages
-from pipeline.parse.look.symbols import has_signs, shown_in
 from pipeline.parse.office.rtf_formulas import add_text, begun, whole
 from pipeline.parse.office.rtf_looks import ASIDE, CHARACTERS, KNOWN, SILENT, SPOKEN, SYMBOLS, Paper
 from pipeline.parse.office.rtf_state import Flow, Group
 from pipeline.parse.office.word.fields import Field, doubts, drawn
+from pipeline.parse.sight.symbols import has_signs, shown_in
 from pipeline.parse.writer import TextWriter
 
 PARSER = "rtf/5"

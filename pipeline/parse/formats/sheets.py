@@ -14,7 +14,6 @@ from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.limits import Limits
-from pipeline.parse.look.colours import WHITE
 from pipeline.parse.office.binary.ole import CompoundFile, format_compound
 from pipeline.parse.office.cells import number_text
 from pipeline.parse.office.sheets.biff import Sheet, read_sheets
@@ -22,6 +21,7 @@ from pipeline.parse.office.sheets.grid import Formula, Grid, Stored
 from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.office.sheets.sheet import SHOWS_FORMULAS
 from pipeline.parse.office.sheets.xlsb import read_workbook
+from pipeline.parse.sight.colours import WHITE
 from pipeline.parse.writer import TextWriter
 
 PARSER = f"sheets/4 python-calamine {version('python-calamine')}"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
-from pipeline.parse.look.raised import marked
+from pipeline.parse.sight.raised import marked
 from pipeline.parse.writer import clean
 
 _MOST = 1 << 20  # characters of a text that are compared

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from lxml import etree
 
-from pipeline.parse.look.raised import struck
 from pipeline.parse.markup.reading import local_name
+from pipeline.parse.sight.raised import struck
 
 _JOINED = {
     "mfrac": "/", "f": "/", "msup": "^", "sSup": "^", "msub": "_", "sSub": "_", "mover": "^", "munder": "_",

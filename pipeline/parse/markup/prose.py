@@ -7,9 +7,9 @@ import html
 
 from lxml import etree
 
-from pipeline.parse.look.raised import lowered, raised, struck
 from pipeline.parse.markup.formula import formula_text
 from pipeline.parse.markup.reading import local_name
+from pipeline.parse.sight.raised import lowered, raised, struck
 from pipeline.parse.writer import TextWriter, one_line
 
 _ABOUT_XML = ("{http://www.w3.org/XML/1998/namespace}", "{http://www.w3.org/2001/XMLSchema-instance}",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from pipeline.parse.look.symbols import TICKS, shown_in
 from pipeline.parse.markup.reading import whole_number
+from pipeline.parse.sight.symbols import TICKS, shown_in
 
 _ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"),
           (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))  # fmt: skip

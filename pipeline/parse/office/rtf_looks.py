@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pipeline.parse.look.appearance import Appearance, squeezed
-from pipeline.parse.look.colours import WHITE, Colour
-from pipeline.parse.look.raised import lowered, raised, struck
+from pipeline.parse.sight.colours import WHITE, Colour
+from pipeline.parse.sight.look import Appearance, squeezed
+from pipeline.parse.sight.raised import lowered, raised, struck
 
 CHARACTERS = {
     "tab": "\t", "line": "\n", "lbr": "\n", "emdash": "\u2014", "endash": "\u2013", "emspace": " ", "enspace": " ",

@@ -1,21 +1,18 @@
 """Byte-level BPE against the `tokenizers` package: a vocabulary trained here, then all texts, ids and offsets."""
 
 import json
-import random
 import time
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.tokenizer import base, from_metadata
-from engine.tokenizer.bpe import BytePairs, merge
-from engine.tokenizer.patterns import PRE, Splitter
+from engine.tokenizer.bpe import PRE, BytePairs
 from tests.engine.tokenizer.texts import ANY_TEXT, CONTROL, HARD, LEARNED, mixtures, naughty
 
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
@@ -132,53 +129,6 @@ def test_pairs() -> None:
     assert where[-2][1] == len("rent due")
 
 
-@pytest.mark.parametrize("name", {pre: name for name, pre in PRE.items()}.values())
-def test_patterns_cover_every_text(name: str) -> None:
-    split = Splitter(PRE[name].patterns).split
-    for text in HARD + mixtures(300):
-        assert "".join(split(text)) == text
-
-
-# the patterns as published, in the syntax of the package's regular expressions
-ENDINGS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
-HEADS, TAILS = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
-SPACES_LAST = r"\s*[\r\n]+|\s+(?!\S)|\s+"
-LLAMA3 = rf"{ENDINGS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{SPACES_LAST}"
-O200K = (
-    rf"[^\r\n\p{{L}}\p{{N}}]?{HEADS}*{TAILS}+{ENDINGS}?|[^\r\n\p{{L}}\p{{N}}]?{HEADS}+{TAILS}*{ENDINGS}?"
-    rf"|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{SPACES_LAST}"
-)
-GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-PUBLISHED = {
-    "llama-bpe": [LLAMA3],
-    "smaug-bpe": [LLAMA3],
-    "dbrx": [LLAMA3],
-    "qwen2": [LLAMA3.replace("{1,3}", "")],
-    "tekken": [O200K.replace(f"{ENDINGS}?", "").replace("{1,3}", "")],
-    "gpt-4o": [O200K],
-    "gpt-2": [GPT2],
-    "smollm": [r"\p{N}", GPT2],
-    "refact": [r"\p{N}", GPT2],
-}
-
-
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_patterns_are_the_published_ones(name: str) -> None:
-    split = Splitter(PRE[name].patterns).split
-    oracle = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in PUBLISHED[name]])
-    cased = [
-        "HelloWorld",
-        "helloWorld",
-        "ABC's 'S XMLHttp's",
-        "a/b//\n/",
-        "\u01c5a\u01c6 \u02b0\u0301A",
-        "1234567",
-        "x\u0301Y\u0301z",
-    ]
-    for text in cased + HARD + LEARNED + mixtures(1000):
-        assert split(text) == [part for part, _ in oracle.pre_tokenize_str(text)], ascii(text)
-
-
 def test_unknown_patterns_are_refused_by_a_list_of_the_known() -> None:
     with pytest.raises(
         UnsupportedModel, match=r"tokenizer\.ggml\.pre: found 'chatglm-bpe', expected one of gpt-2, .*qwen2"
@@ -198,29 +148,6 @@ HABITS = {
 def test_names_and_habits_are_those_of_llama_cpp() -> None:
     expected = {name: habits for habits, names in HABITS.items() for name in names.split()}
     assert {name: (pre.whole_pieces, pre.adds_bos) for name, pre in PRE.items()} == expected
-
-
-def slow_merge(text: str, ranks: dict[str, int]) -> list[str]:
-    """By definition: look at all pairs, merge the first of the lowest rank, again."""
-    pieces = list(text)
-    while True:
-        pairs = [(ranks.get(f"{a} {b}", len(ranks)), at) for at, (a, b) in enumerate(pairwise(pieces))]
-        if not pairs or min(pairs)[0] == len(ranks):
-            return pieces
-        at = min(pairs)[1]
-        pieces[at : at + 2] = ["".join(pieces[at : at + 2])]
-
-
-def test_merges_by_definition() -> None:
-    draw = random.Random(5)
-    for _ in range(300):
-        pieces, ranks = ["a", "b", "c"], {}
-        for _ in range(12):
-            left, right = draw.choices(pieces, k=2)
-            if ranks.setdefault(f"{left} {right}", len(ranks)) == len(ranks) - 1:
-                pieces.append(left + right)
-        text = "".join(draw.choices("abc", k=40))
-        assert merge(text, ranks) == slow_merge(text, ranks)
 
 
 @pytest.mark.parametrize("name", {pre: name for name, pre in PRE.items()}.values())
@@ -251,15 +178,6 @@ def test_bytes_of_pieces_that_are_not_in_signs() -> None:
     assert ours.token_bytes[-1] == " → ".encode()
     assert ours.token_bytes[5:-1] == from_metadata(plain).token_bytes[5:]
     assert ours.encode(" → ").tolist() == from_metadata(plain).encode(" → ").tolist()
-
-
-def test_full_caches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = metadata(trained(), [])
-    expected = [ids.tolist() for ids in from_metadata(found).encode_many(LEARNED)]
-    monkeypatch.setattr(base, "CACHED_ITEMS", 3)
-    tokenizer = from_metadata(found)
-    assert [ids.tolist() for ids in tokenizer.encode_many(LEARNED)] == expected
-    assert len(tokenizer._pre_tokens) <= 3
 
 
 def test_digest_changes_with_everything_that_determines_ids() -> None:

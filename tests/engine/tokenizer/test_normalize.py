@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import normalizers, pre_tokenizers
 
-from engine.tokenizer.normalize import Normalizer
 from engine.tokenizer.unicode import tables as unicode_tables
-from engine.tokenizer.unicode.codepoints import MAX_KEPT, Ranges
+from engine.tokenizer.unicode.codepoints import CACHED_ITEMS, Ranges
 from engine.tokenizer.unicode.nfc import ORDER
+from engine.tokenizer.wordpiece import Normalizer
 
 # lower_case, strip_accents, chinese_chars
 SETTINGS = [(True, True, True), (True, False, True), (False, True, False), (False, False, False)]
@@ -108,6 +108,6 @@ def test_python_splits_at_the_same_spaces() -> None:
 
 def test_memory_of_replacements_is_bounded() -> None:
     normalizer = ours(True, True, True)
-    normalizer.words("".join(map(chr, CODE_POINTS[: MAX_KEPT + 5000])))
-    assert 0 < len(normalizer._first) <= MAX_KEPT
-    assert len(normalizer._last) <= MAX_KEPT
+    normalizer.words("".join(map(chr, CODE_POINTS[: 2 * CACHED_ITEMS + 5000])))
+    assert 0 < len(normalizer._first) <= CACHED_ITEMS
+    assert len(normalizer._last) <= CACHED_ITEMS

@@ -70,9 +70,21 @@ def test_a_text_never_becomes_a_control_token(pair: tuple[Tokenizer, PiecePairs]
 
 
 def test_offsets() -> None:
-    found = from_metadata(SMALL).encode_with_offsets("ab \u6f22\u6f22 aa")
-    assert found.ids.tolist() == [1, 3, 6, 3, 0, 3, 9]
-    assert found.offsets.tolist() == [[-1, -1], [0, 0], [0, 2], [3, 3], [3, 5], [6, 6], [6, 8]]
+    """A text with U+2581 in it, one character of three bytes, and an end between two spaces."""
+    ours = from_metadata(trained(True)[1])
+    text = "a\u2581 \u6f22 b "
+    found = ours.encode_with_offsets(text)
+    texts = ["", *(ours.token_bytes[number] for number in found.ids[1:])]
+    spans = [text[a:b] if a >= 0 else None for a, b in found.offsets]
+    of_bytes = [span for span, made in zip(spans, texts, strict=True) if made in (b"\xe6", b"\xbc", b"\xa2")]
+    assert of_bytes == ["\u6f22"] * 3
+    assert "".join(dict.fromkeys(span for span in spans if span)) == "a\u2581\u6f22b"
+
+
+def test_places_where_characters_may_be_unknown_are_refused() -> None:
+    with pytest.raises(UnsupportedModel, match="found no <0x00> to <0xFF>, which places in a text need"):
+        from_metadata(SMALL).encode_with_offsets("ab \u6f22\u6f22 aa")
+    assert from_metadata(SMALL).encode("ab \u6f22\u6f22 aa").tolist() == [1, 3, 6, 3, 0, 3, 9]
 
 
 def test_pieces_across_spaces() -> None:

@@ -14,8 +14,7 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, tr
 from engine.errors import BadModelFile, UnsupportedModel
 from engine.tokenizer import from_metadata
 from engine.tokenizer.base import trim
-from engine.tokenizer.charsmap import CharsMap
-from engine.tokenizer.unigram import Unigram
+from engine.tokenizer.unigram import CharsMap, Unigram
 from tests.engine.tokenizer.charsmaps import charsmap
 from tests.engine.tokenizer.texts import ANY_TEXT, CONTROL, HARD, LEARNED, LETTERS, mixtures, naughty
 

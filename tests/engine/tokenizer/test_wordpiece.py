@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer as Oracle
 from tokenizers import models, normalizers, pre_tokenizers
 
-from engine.tokenizer import base
+from engine.tokenizer.unicode import codepoints
 from engine.tokenizer.wordpiece import Settings, Vocabulary, WordPiece
 
 TOKENS = [
@@ -111,17 +111,17 @@ def test_count_is_the_length(text: str) -> None:
 def test_full_caches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"{a}{b} {c}." for a in "abcde" for b in "abco" for c in ("the", "Unable", "é" * 70)]
     expected = [ids.tolist() for ids in WordPiece(vocabulary(), ALL_ON).encode_many(texts)]
-    monkeypatch.setattr(base, "CACHED_ITEMS", 3)
+    monkeypatch.setattr(codepoints, "CACHED_ITEMS", 3)
     tokenizer = WordPiece(vocabulary(), ALL_ON)
     assert [ids.tolist() for ids in tokenizer.encode_many(texts)] == expected
     assert len(tokenizer._chunks) <= 3
-    assert len(tokenizer._chunks.ids) <= 3
+    assert len(tokenizer._words) <= 3
 
 
 def test_threads_share_a_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"{a}{b}{c} {a}, {c}!" for a in "abcde" for b in "abcdeo" for c in "abcdeo"]
     expected = [ids.tolist() for ids in WordPiece(vocabulary(), ALL_ON).encode_many(texts)]
-    monkeypatch.setattr(base, "CACHED_ITEMS", 16)
+    monkeypatch.setattr(codepoints, "CACHED_ITEMS", 16)
     tokenizer = WordPiece(vocabulary(), ALL_ON)
     with ThreadPoolExecutor(8) as pool:
         for found in pool.map(tokenizer.encode_many, [texts] * 16):

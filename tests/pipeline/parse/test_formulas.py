@@ -3,8 +3,8 @@
 import pytest
 from lxml import etree
 
-from pipeline.parse.look.raised import struck
 from pipeline.parse.markup.formula import formula_text
+from pipeline.parse.sight.raised import struck
 
 MATHML, OFFICE = "http://www.w3.org/1998/Math/MathML", "http://schemas.openxmlformats.org/officeDocument/2006/math"
 

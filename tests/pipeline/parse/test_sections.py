@@ -1,7 +1,7 @@
 """Sections: what has a name in a text, and where a place stands."""
 
 from pipeline.document import Parsed, Section
-from pipeline.parse.look.hidden import HiddenText
+from pipeline.parse.sight.hidden import HiddenText
 from pipeline.parse.writer import TextWriter
 
 

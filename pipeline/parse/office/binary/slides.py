@@ -13,9 +13,9 @@ from itertools import zip_longest
 
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.encoding import codepages
-from pipeline.parse.look.raised import lowered, raised
-from pipeline.parse.look.symbols import shown_in
 from pipeline.parse.office.binary.slide_lists import Run, runs_of
+from pipeline.parse.sight.raised import lowered, raised
+from pipeline.parse.sight.symbols import shown_in
 
 _HEADER = struct.Struct("<HHI")
 _CONTAINER = 0xF

@@ -13,10 +13,10 @@ from typing import NamedTuple, TypeVar
 
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.encoding import codepages
-from pipeline.parse.look.raised import lowered, raised, struck
-from pipeline.parse.look.symbols import shown_in
 from pipeline.parse.office.binary.ole import CompoundFile
 from pipeline.parse.office.binary.word_lists import WordLists
+from pipeline.parse.sight.raised import lowered, raised, struck
+from pipeline.parse.sight.symbols import shown_in
 
 _IDENT, _FIRST_VERSION = 0xA5EC, 0x00C1
 _ENCRYPTED, _TABLE_1 = 0x0100, 0x0200

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 
 from lxml import etree
 
-from pipeline.parse.look.appearance import EDGE, Box, holds, overlap
-from pipeline.parse.look.colours import WHITE, Colour, Paint
 from pipeline.parse.markup.reading import local_name
 from pipeline.parse.office.drawing.slide_styles import USUAL_NAMES, A, SlideStyles
 from pipeline.parse.office.drawing.theme import (
@@ -27,6 +25,8 @@ from pipeline.parse.office.drawing.theme import (
 )
 from pipeline.parse.office.drawing.view import SHAPES, Pictures, View, is_turned
 from pipeline.parse.office.package import Package, children
+from pipeline.parse.sight.colours import WHITE, Colour, Paint
+from pipeline.parse.sight.look import EDGE, Box, holds, overlap
 
 _RECTANGLES = {"rect", "roundRect", "flowChartProcess"}
 _COMPARED = 2_000_000  # pairs of shapes, beyond which nothing is known of what lies over what

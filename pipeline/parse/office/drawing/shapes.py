@@ -8,8 +8,6 @@ from functools import partial
 
 from lxml import etree
 
-from pipeline.parse.look.raised import lowered, raised, struck
-from pipeline.parse.look.symbols import shown_in
 from pipeline.parse.markup.formula import formula_text
 from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.cells import number_kind, number_text
@@ -17,6 +15,8 @@ from pipeline.parse.office.drawing.scene import Scene
 from pipeline.parse.office.drawing.view import TRUE
 from pipeline.parse.office.numerals import Bullets
 from pipeline.parse.office.package import Package, children
+from pipeline.parse.sight.raised import lowered, raised, struck
+from pipeline.parse.sight.symbols import shown_in
 from pipeline.parse.writer import TextWriter
 
 C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from pipeline.parse.look.appearance import Appearance, Box, squeezed
-from pipeline.parse.look.colours import TRANSPARENT, Colour, Paint
 from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.drawing.theme import UNKNOWN, Fill, Theme, over, own_fill, read_theme
 from pipeline.parse.office.drawing.view import View
 from pipeline.parse.office.package import Package
+from pipeline.parse.sight.colours import TRANSPARENT, Colour, Paint
+from pipeline.parse.sight.look import Appearance, Box, squeezed
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _USUAL = 18.0  # points

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 
 from lxml import etree
 
-from pipeline.parse.look.colours import BLACK, RGB, WHITE, Colour, Paint, colour_of, encoded, linear, mixed, rgb_of
 from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.package import Package
+from pipeline.parse.sight.colours import BLACK, RGB, WHITE, Colour, Paint, colour_of, encoded, linear, mixed, rgb_of
 
 _HEX = re.compile("[0-9A-Fa-f]{6}")
 _SYSTEM = {"window": WHITE, "windowText": BLACK}

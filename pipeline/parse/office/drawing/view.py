@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from pipeline.parse.look.appearance import Appearance, Box
 from pipeline.parse.office.package import Package
+from pipeline.parse.sight.look import Appearance, Box
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 EMU = 12_700

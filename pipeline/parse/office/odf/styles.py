@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 
 from lxml import etree
 
-from pipeline.parse.look.appearance import Appearance, squeezed
-from pipeline.parse.look.colours import Colour
-from pipeline.parse.look.raised import lowered, raised, struck
-from pipeline.parse.look.symbols import has_signs, shown_in
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.drawing.theme import rgb
 from pipeline.parse.office.odf.document import attribute, full, name_of, named
+from pipeline.parse.sight.colours import Colour
+from pipeline.parse.sight.look import Appearance, squeezed
+from pipeline.parse.sight.raised import lowered, raised, struck
+from pipeline.parse.sight.symbols import has_signs, shown_in
 
 _LEVELS = ("text:list-level-style-number", "text:list-level-style-bullet", "text:list-level-style-image",
            "text:outline-level-style")  # fmt: skip

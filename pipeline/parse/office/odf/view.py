@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from pipeline.parse.look.appearance import Appearance, Box, holds, overlap
-from pipeline.parse.look.colours import WHITE, Colour, colour_of
 from pipeline.parse.office.odf.document import attribute, full, name_of, named
 from pipeline.parse.office.odf.styles import Looks, Styles, length, master_pages
+from pipeline.parse.sight.colours import WHITE, Colour, colour_of
+from pipeline.parse.sight.look import Appearance, Box, holds, overlap
 
 _GRAPHIC = "style:graphic-properties"
 _LAYOUT = "style:page-layout-properties"

@@ -5,11 +5,11 @@ from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from pipeline.parse.look.colours import RGB, Colour
 from pipeline.parse.office.drawing.theme import UNKNOWN, rgb
 from pipeline.parse.office.sheets.cell_styles import PLAIN, CellStyle, Font, cell_style, of_signs
 from pipeline.parse.office.sheets.conditions import Areas
 from pipeline.parse.office.sheets.number_formats import PALETTE, number_format
+from pipeline.parse.sight.colours import RGB, Colour
 
 LOWEST = 40
 """Twentieths of a point: the height of a row that shows nothing."""

@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from pipeline.parse.look.appearance import Appearance
-from pipeline.parse.look.colours import BLACK, RGB, WHITE, Colour, mixed
-from pipeline.parse.look.raised import lowered, raised, struck
-from pipeline.parse.look.symbols import has_signs, shown_in
 from pipeline.parse.markup.reading import decimal, whole_number
 from pipeline.parse.office.cells import number_text
 from pipeline.parse.office.drawing.theme import UNKNOWN, lightened, read_theme, rgb
 from pipeline.parse.office.package import Package
 from pipeline.parse.office.sheets.number_formats import PALETTE, NumberFormat, Shown, number_format
+from pipeline.parse.sight.colours import BLACK, RGB, WHITE, Colour, mixed
+from pipeline.parse.sight.look import Appearance
+from pipeline.parse.sight.raised import lowered, raised, struck
+from pipeline.parse.sight.symbols import has_signs, shown_in
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _MONEY = "#,##0{0}_);(#,##0{0})"  # its sign depends on the computer

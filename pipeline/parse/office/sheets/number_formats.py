@@ -11,9 +11,9 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from pipeline.parse.look.colours import RGB
 from pipeline.parse.office.cells import digits_of, number_kind, number_text
 from pipeline.parse.office.drawing.theme import rgb
+from pipeline.parse.sight.colours import RGB
 
 _PIECE = re.compile(r'"[^"]*"?|\\.|_.|\*.|\[[^\]]*\]|General|E[+-]|[^"\\_*\[]', re.DOTALL | re.IGNORECASE)
 _CONDITION = re.compile(r"\[(<=|>=|<>|<|>|=)(-?\d+(?:\.\d+)?)\]")

@@ -8,11 +8,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from pipeline.parse.look.hidden import HiddenText
 from pipeline.parse.office.cells import column_letters, number_text
 from pipeline.parse.office.sheets.formulas import compiled
 from pipeline.parse.office.sheets.grid import Formula, Grid, Place, Stored, Table
 from pipeline.parse.office.sheets.values import Area, FaultError, Operand, UnknownError, Value, single
+from pipeline.parse.sight.hidden import HiddenText
 
 _STEPS = 2_000_000  # cells that are looked at for all formulas of a workbook
 _NAMES_DEEP = 8

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.look.appearance import Appearance
-from pipeline.parse.look.colours import BLACK, WHITE, Colour
 from pipeline.parse.markup.reading import decimal, stream, whole_number
 from pipeline.parse.office.cells import column_number, number_text, unescaped
 from pipeline.parse.office.drawing.theme import UNKNOWN, rgb
@@ -21,6 +19,8 @@ from pipeline.parse.office.sheets.cell_styles import CellStyle, CellStyles, Font
 from pipeline.parse.office.sheets.conditions import X14, Areas, Conditions
 from pipeline.parse.office.sheets.grid import Grid, Stored
 from pipeline.parse.office.sheets.results import Results
+from pipeline.parse.sight.colours import BLACK, WHITE, Colour
+from pipeline.parse.sight.look import Appearance
 from pipeline.parse.writer import TextWriter
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 
 from lxml import etree
 
-from pipeline.parse.look.appearance import SLIVER, Appearance
-from pipeline.parse.look.colours import TRANSPARENT, Colour, Paint, colour_of
 from pipeline.parse.office.drawing.shapes import GRAPHICS, A
 from pipeline.parse.office.drawing.theme import UNCLEAR, UNKNOWN, Theme, over, shape_fill
 from pipeline.parse.office.drawing.view import EMU, TRUE, View
 from pipeline.parse.office.package import children
 from pipeline.parse.office.word.looks import W
 from pipeline.parse.office.word.sections import Page
+from pipeline.parse.sight.colours import TRANSPARENT, Colour, Paint, colour_of
+from pipeline.parse.sight.look import SLIVER, Appearance
 
 PICTURES = {A + "blip", "{urn:schemas-microsoft-com:vml}imagedata"}
 """What refers to a picture's file, in DrawingML and in VML."""

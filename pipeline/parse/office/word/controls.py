@@ -14,13 +14,13 @@ from functools import cached_property
 from lxml import etree
 
 from pipeline.errors import DocumentError
-from pipeline.parse.look.symbols import shown_in
 from pipeline.parse.markup.reading import local_name, parse_xml
 from pipeline.parse.office.drawing.shapes import A, relation_of
 from pipeline.parse.office.package import Package
 from pipeline.parse.office.word.fields import quoted
 from pipeline.parse.office.word.looks import OFF, W
 from pipeline.parse.office.word.styles import value
+from pipeline.parse.sight.symbols import shown_in
 from pipeline.parse.writer import one_line
 
 _STEP = re.compile(r"/(?:([\w.-]+):)?([\w.-]+)(?:\[(\d{1,9})\])?|/@(?:([\w.-]+):)?([\w.-]+)|/text\(\)(?:\[1\])?")

@@ -11,11 +11,11 @@ from decimal import Decimal, DecimalException
 
 from lxml import etree
 
-from pipeline.parse.look.raised import lowered, raised
-from pipeline.parse.look.symbols import shown_in
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.word.looks import OFF, W
 from pipeline.parse.office.word.styles import value
+from pipeline.parse.sight.raised import lowered, raised
+from pipeline.parse.sight.symbols import shown_in
 
 _LABELLED = ("MACROBUTTON", "GOTOBUTTON")  # fields whose code ends in what is shown
 _CODE = re.compile(r"\s*([A-Za-z]+|=)\s*(.*)", re.DOTALL)

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from pipeline.parse.look.colours import BLACK, RGB, TRANSPARENT, WHITE, Colour, Paint, mixed
 from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.drawing.theme import UNKNOWN, Theme, lightened, read_theme, rgb
 from pipeline.parse.office.package import Package
+from pipeline.parse.sight.colours import BLACK, RGB, TRANSPARENT, WHITE, Colour, Paint, mixed
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 W14 = "{http://schemas.microsoft.com/office/word/2010/wordml}"

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from pipeline.parse.look.appearance import Appearance, Box
-from pipeline.parse.look.colours import WHITE, Colour
 from pipeline.parse.markup.reading import local_name, stream, whole_number
 from pipeline.parse.office.drawing.theme import UNKNOWN, rgb
 from pipeline.parse.office.package import Package
 from pipeline.parse.office.word.looks import W, points
+from pipeline.parse.sight.colours import WHITE, Colour
+from pipeline.parse.sight.look import Appearance, Box
 
 _TWIP = 0.05  # points
 _LETTER = 1.2

@@ -12,10 +12,6 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from pipeline.parse.look.appearance import Appearance, squeezed
-from pipeline.parse.look.colours import TRANSPARENT, WHITE, Colour
-from pipeline.parse.look.raised import lowered, raised, struck
-from pipeline.parse.look.symbols import has_signs, shown_in
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.drawing.theme import UNKNOWN
 from pipeline.parse.office.word.boxes import Boxes
@@ -23,6 +19,10 @@ from pipeline.parse.office.word.controls import Controls
 from pipeline.parse.office.word.looks import AUTO, OFF, PLAIN, Look, W, over, points, read_fill, read_look
 from pipeline.parse.office.word.sections import Frame, Page, Sections, indented, moved, read_floating, widest
 from pipeline.parse.office.word.styles import Style, WordStyles, value
+from pipeline.parse.sight.colours import TRANSPARENT, WHITE, Colour
+from pipeline.parse.sight.look import Appearance, squeezed
+from pipeline.parse.sight.raised import lowered, raised, struck
+from pipeline.parse.sight.symbols import has_signs, shown_in
 
 _REMEMBERED = 10_000
 _USUAL = 20  # half points, where no style says a size

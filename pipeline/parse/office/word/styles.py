@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from pipeline.parse.look.colours import Colour
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.drawing.theme import Theme
 from pipeline.parse.office.numerals import count_on, format_number, tick
 from pipeline.parse.office.package import Package
 from pipeline.parse.office.word.looks import OFF, PLAIN, Look, W, fill_of, over, points, read_look, word_theme
 from pipeline.parse.office.word.sections import Frame, read_frame
+from pipeline.parse.sight.colours import Colour
 
 _HEADING = re.compile(r"heading ?([1-9])", re.IGNORECASE)  # built-in styles have this name in every language
 _BY_ID = re.compile(r"(?:heading|überschrift|berschrift|titre|ttulo|título|kop|rubrik|titolo)([1-9])", re.IGNORECASE)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from operator import sub
 from typing import Any
 
-from pipeline.parse.look.colours import alike
 from pipeline.parse.pdf.binding import raw
 from pipeline.parse.pdf.geometry import IDENTITY, Rectangle, transformed
 from pipeline.parse.pdf.text.page import Page
+from pipeline.parse.sight.colours import alike
 
 SAME, FAINT, CLEAR = range(3)
 """Differences: what nobody notices; what may be noticed; what is as clear as letters must be."""

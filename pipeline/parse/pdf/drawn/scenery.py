@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pipeline.parse.look.colours import alike
 from pipeline.parse.pdf import objects as pdf
 from pipeline.parse.pdf.drawn.outlines import Drawn, drawn
 from pipeline.parse.pdf.geometry import Matrix, Rectangle, stretching, transformed
+from pipeline.parse.sight.colours import alike
 
 _CELLS = 64  # along each side
 _LAST = _CELLS - 1

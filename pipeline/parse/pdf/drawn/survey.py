@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
 
-from pipeline.parse.look.appearance import SMALLEST
 from pipeline.parse.pdf import objects as pdf
 from pipeline.parse.pdf.drawn.painting import (
     Painting,
@@ -34,6 +33,7 @@ from pipeline.parse.pdf.geometry import (
 from pipeline.parse.pdf.layers import is_in_layer
 from pipeline.parse.pdf.text.arranged import Layout
 from pipeline.parse.pdf.text.fonts import may_be_blank
+from pipeline.parse.sight.look import SMALLEST
 
 _FILLED = 0
 _UNPAINTED = frozenset({3, 7})  # modes that paint nothing; the second one makes a border of the letters

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 
-from pipeline.parse.look.raised import lowered, raised, struck
 from pipeline.parse.pdf.geometry import Rectangle
 from pipeline.parse.pdf.text.lines import Line, crosses, crossing, is_for, is_fraction
 from pipeline.parse.pdf.text.page import Page
+from pipeline.parse.sight.raised import lowered, raised, struck
 
 _SHIFTED = (0.12, 0.8)  # of the height of letters by which a sign stands above or below them
 _ALIKE = 0.1  # of it by which letters on one line may differ in height

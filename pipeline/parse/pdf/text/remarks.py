@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from pipeline.parse.look.appearance import Appearance
 from pipeline.parse.pdf.binding import raw, string
 from pipeline.parse.pdf.geometry import Rectangle
 from pipeline.parse.pdf.objects import argument, fast
 from pipeline.parse.pdf.text.page import Page
 from pipeline.parse.pdf.text.said import folded
+from pipeline.parse.sight.look import Appearance
 
 _DRAWN = {raw.FPDF_ANNOT_WIDGET, raw.FPDF_ANNOT_FREETEXT}
 _REMARKS = {raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_HIGHLIGHT, raw.FPDF_ANNOT_UNDERLINE,

@@ -13,10 +13,9 @@ import pytest
 
 import engine.tokenizer.chat.template as templates
 from engine.errors import EngineError, UnsupportedModel
-from engine.tokenizer.chat.fallback import CHATML
 from engine.tokenizer.chat.rendering import Renderer, TemplateCost
 from engine.tokenizer.chat.template import ChatTemplate
-from engine.tokenizer.prompts import Specials
+from engine.tokenizer.prompts import CHATML, Specials
 
 LOOP = "{% for m in messages %}{{ m.content }}{% endfor %}"
 LIST = "{% set n = namespace(t=[1]) %}{% for i in range(COUNT) %}{% set n.t = [n.t, n.t] %}{% endfor %}"

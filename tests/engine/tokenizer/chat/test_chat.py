@@ -17,9 +17,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from engine.errors import BadModelFile, EngineError, UnsupportedModel
 from engine.tokenizer import from_metadata
 from engine.tokenizer.chat import sandbox
-from engine.tokenizer.chat.fallback import CHATML, PLAIN
 from engine.tokenizer.chat.template import ChatTemplate, read_chat_template
-from engine.tokenizer.prompts import Piece, Specials, cut
+from engine.tokenizer.prompts import CHATML, PLAIN, Piece, Specials, cut
 from tests.engine.tokenizer.test_specials import METADATA
 
 TOKENS = {"bos_token": "<s>", "eos_token": "</s>"}

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from pipeline.parse.look.hidden import HiddenText
 from pipeline.parse.office.sheets.formulas import compiled
 from pipeline.parse.office.sheets.grid import Formula, Grid, Table
 from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.office.sheets.values import Area, FaultError, UnknownError
+from pipeline.parse.sight.hidden import HiddenText
 
 CELLS = {
     (1, 1): ("n", "10"), (2, 1): ("n", "20"), (3, 1): ("n", "30"), (4, 1): ("str", "text"), (5, 1): ("b", "TRUE"),

@@ -3,8 +3,8 @@
 import pytest
 from lxml import etree
 
-from pipeline.parse.look.colours import BLACK, RGB, WHITE, Paint
 from pipeline.parse.office.drawing.theme import Theme, is_opaque, over, own_fill
+from pipeline.parse.sight.colours import BLACK, RGB, WHITE, Paint
 
 A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
 W14 = 'xmlns:w14="http://schemas.microsoft.com/office/word/2010/wordml"'

@@ -4,7 +4,7 @@
 import pytest
 
 from pipeline.document import Hidden
-from pipeline.parse.look.hidden import KINDS, HiddenText
+from pipeline.parse.sight.hidden import KINDS, HiddenText
 from pipeline.parse.writer import TextWriter
 
 

@@ -7,7 +7,7 @@ format says more than is read here.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from pipeline.parse.look.colours import TRANSPARENT, Colour, Paint, alike, mixed
+from pipeline.parse.sight.colours import TRANSPARENT, Colour, Paint, alike, mixed
 
 SMALLEST = 1.0
 """Points: letters that are drawn this high, this wide or lower cannot be read."""
@@ -32,7 +32,8 @@ class Appearance:
     `shown` is False where the document itself marks the text as hidden. `opacity` (0 to 1) is the product of all
     opacities around the text. `size` is the height of the font with all transforms, `stretch` the horizontal scale of
     the letters (1: none), `line` the height to which its line or row is cut. `box` is where the text is drawn, `clip`
-    the part of the page or of a container that is seen. `covered`: something opaque is drawn over it.
+    the part of the page or of a container that is seen. `covered`: something opaque is drawn over it. `doubt`: what
+    touches it whose effect is not computed, "" for nothing.
     """
 
     shown: bool = True
@@ -45,6 +46,7 @@ class Appearance:
     box: Box | None = None
     clip: Box | None = None
     covered: bool = False
+    doubt: str = ""
 
     @property
     def hides(self) -> str | None:

@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 
-from pipeline.parse.look.appearance import Appearance, overlap
-from pipeline.parse.look.colours import BLACK, WHITE, Colour, alike, mixed
-from pipeline.parse.look.hidden import KINDS
+from pipeline.parse.sight.colours import BLACK, WHITE, Colour, alike, mixed
+from pipeline.parse.sight.hidden import KINDS
+from pipeline.parse.sight.look import Appearance, overlap
 
 SLIDE = (0.0, 0.0, 720.0, 540.0)
 

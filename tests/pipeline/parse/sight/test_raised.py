@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.parse.look.hidden import HiddenText
-from pipeline.parse.look.raised import lowered, marked, raised, struck
+from pipeline.parse.sight.hidden import HiddenText
+from pipeline.parse.sight.raised import lowered, marked, raised, struck
 from pipeline.parse.writer import TextWriter
 
 

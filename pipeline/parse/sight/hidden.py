@@ -7,7 +7,7 @@ import re
 from collections import Counter
 
 from pipeline.document import Hidden, Unseen
-from pipeline.parse.look.characters import BLANK, SUSPECT, is_right_to_left, kind_of, look_alikes, needed, unusual
+from pipeline.parse.sight.characters import BLANK, SUSPECT, is_right_to_left, kind_of, look_alikes, needed, unusual
 
 KINDS = {
     "invisible": "text drawn in no colour at all",
@@ -31,6 +31,8 @@ _LEFT_TO_RIGHT = re.compile("[0-9A-Za-z\u00c0-\u024f\u0370-\u052f]")
 _TURNED = re.compile("\u202e([^\u202a-\u202e\n]*(?=\u202c)|[^\n]*)")
 """What U+202E turns: to its end, to that of the line where other such characters are within."""
 _QUOTED = 40  # characters of it that a reason names
+_DOUBTFUL = "it could not be told whether a person sees {:,} characters, from “{}” on; what touches them: {}"
+_PLACE = 40  # characters of the first doubtful text that are told
 _TOLD = 2_000  # pieces that are told
 _TOLD_CHARACTERS = 200_000  # of all of them
 
@@ -44,6 +46,8 @@ class HiddenText:
         self._told: list[Unseen] = []
         self._counts: Counter[str] = Counter()
         self._unsure: dict[str, None] = {}
+        self._doubtful: Counter[str] = Counter()
+        self._first_doubtful = ""
         self._mixed: Counter[str] = Counter()
         self.struck = 0  # characters with a line through them
         self.unknown = 0  # signs of symbol fonts that are in no table
@@ -72,6 +76,12 @@ class HiddenText:
             text = " ".join(SUSPECT.sub("", text).split())
             quoted = text if len(text) <= _QUOTED else text[: _QUOTED - 1] + "…"
             self.review(f'letters are drawn in the opposite order: "{quoted}"')
+
+    def doubtful(self, what: str, text: str) -> None:
+        """Count text that is shown as far as is known, but touched by `what`, whose effect on it is not computed."""
+        if characters := sum(not one.isspace() for one in text):
+            self._doubtful[what] += characters
+            self._first_doubtful = self._first_doubtful or " ".join(text.split())[:_PLACE]
 
     def visible(self, text: str) -> str:
         """The text without characters that nobody sees; those that a script needs are left alone."""
@@ -107,7 +117,10 @@ class HiddenText:
     @property
     def unsure(self) -> tuple[str, ...]:
         """Why a person must look at the document, each reason once; where hidden text is kept, no doubts about it."""
-        return tuple(self._unsure)
+        if not self._doubtful or not self._drop:
+            return tuple(self._unsure)
+        kinds = ", ".join(what for what, _ in self._doubtful.most_common(3))
+        return (*self._unsure, _DOUBTFUL.format(self._doubtful.total(), self._first_doubtful, kinds))
 
     def _checked_line(self, line: str) -> str:
         if not SUSPECT.search(line):

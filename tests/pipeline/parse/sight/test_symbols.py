@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from pipeline.parse.look.symbols import _SIGNS, UNKNOWN_SIGN, shown_in
+from pipeline.parse.sight.symbols import _SIGNS, UNKNOWN_SIGN, shown_in
 
 
 @pytest.mark.parametrize(
