@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pipeline
-from jobs.lock import ServiceHeldError
 from jobs.silence.guard import NetworkAttemptError
+from jobs.stop import ServiceHeldError
 
 if TYPE_CHECKING:
     import audit
@@ -114,6 +114,7 @@ class OutputError(Exception):
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO})
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM})
+_KEPT = "its traceback is kept in"
 
 
 @dataclass(frozen=True)
@@ -146,18 +147,12 @@ def ending_of(error: BaseException, workspace: Path | None = None, *, processing
         return _attempted(error, workspace)
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         more = "\n    What is committed stays; the next run goes on." if processing else ""
-        remedy = _owner(error, workspace) or remedy_of(error)
+        owner = workspace.stat().st_uid if workspace and error.errno in _FORBIDDEN else os.geteuid()
+        is_anothers = owner != os.geteuid()  # who may do what this user may not
+        remedy = f"run this as {user_name(owner)}, who owns the workspace" if is_anothers else remedy_of(error)
         told = no_room(error, workspace) + more + (f"\n    remedy:   {remedy}" if remedy else "")
         return Ending(ExitCode.BAD_CONFIG, told)
     return _operators_ending(error, workspace, processing) or _defect(error, workspace)
-
-
-def _owner(error: OSError, workspace: Path | None) -> str | None:
-    """The remedy for what this user may not do, and the one who owns the workspace may."""
-    if workspace is None or error.errno not in _FORBIDDEN:
-        return None
-    owner = workspace.stat().st_uid
-    return None if owner == os.geteuid() else f"run this as {user_name(owner)}, who owns the workspace"
 
 
 def remedy_of(error: OSError) -> str | None:
@@ -214,7 +209,8 @@ def _operators_ending(error: BaseException, workspace: Path | None, processing: 
         return Ending(ExitCode.WORKSPACE_HELD, str(error))
     if isinstance(error, audit.AuditError):
         more = "\n    Nothing more was processed." if processing else ""
-        return _keys_ending(error, more) or _logs_ending(error, workspace, more)
+        told = f"Audit log: {error}{_room(error.__cause__, workspace)}{more}"
+        return _keys_ending(error, more) or Ending(ExitCode.AUDIT_FAILED, told)
     return None
 
 
@@ -233,31 +229,27 @@ def _keys_ending(error: audit.AuditError, more: str) -> Ending | None:
     return Ending(ExitCode.BAD_CONFIG, told + more + (f"\n    remedy:   {remedy}" if remedy else ""))
 
 
-def _logs_ending(error: audit.AuditError, workspace: Path | None, more: str) -> Ending:
-    return Ending(ExitCode.AUDIT_FAILED, f"Audit log: {error}{_room(error.__cause__, workspace)}{more}")
-
-
 def _attempted(error: NetworkAttemptError, workspace: Path | None) -> Ending:
     """The ending of a command whose process reached for a network."""
     told = (
         f"A defect of Cloister: something in its process reached for a network, and was refused: {error}\n"
         "    Nothing was sent. What was committed stays; do not run it again before you know what asked for it.\n"
     )
-    try:
-        place = f"its traceback is kept in {keep_traceback(''.join(traceback.format_exception(error)), workspace)}"
-    except OSError as failure:
-        place = f"its traceback could not be kept ({failure})"
-    return Ending(ExitCode.DEFECT, f"{told}    {place}")
+    return Ending(ExitCode.DEFECT, f"{told}    {where_kept(error, workspace)}")
 
 
 def _defect(error: BaseException, workspace: Path | None) -> Ending:
-    text = "".join(traceback.format_exception(error))
+    place = where_kept(error, workspace)
+    text = "" if place.startswith(_KEPT) else ":\n" + "".join(traceback.format_exception(error))
+    return Ending(ExitCode.DEFECT, f"A defect of Cloister: {type(error).__name__}: {error}\n    {place}{text}")
+
+
+def where_kept(error: BaseException, workspace: Path | None) -> str:
+    """Keep the traceback of a defect, and say where it is, or why it could not be kept."""
     try:
-        place = f"its traceback is kept in {keep_traceback(text, workspace)}"
+        return f"{_KEPT} {keep_traceback(''.join(traceback.format_exception(error)), workspace)}"
     except OSError as failure:
-        place = f"its traceback could not be kept ({failure}):\n{text}"
-    what = f"{type(error).__name__}: {error}"
-    return Ending(ExitCode.DEFECT, f"A defect of Cloister: {what}\n    {place}")
+        return f"its traceback could not be kept ({failure})"
 
 
 def keep_traceback(text: str, workspace: Path | None) -> Path:

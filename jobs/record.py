@@ -7,10 +7,27 @@ import os
 import sys
 from collections.abc import Iterator
 from importlib import metadata
+from pathlib import Path
 
 import pipeline
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
+from jobs.errors import ConfigError
+from jobs.silence.guard import attempts
 from jobs.stop import Stop
 from jobs.visible import one_line
+
+
+def record_attempts(root: Path | None, arguments: list[str]) -> None:
+    """Record each attempt of a command of this workspace; one line says why not, where there is none."""
+    try:
+        site = make_site(open_workspace(root))
+    except (ConfigError, OSError) as error:
+        tell_not_recorded(f"the network that was refused: {error}")
+        return
+    command = " ".join(arguments[:1])
+    for each in attempts():
+        record(site, pipeline.NetworkRefused(command=command, call=each.call, address=each.address, by=each.by))
 
 
 def record(site: pipeline.Site, facts: pipeline.Record) -> None:

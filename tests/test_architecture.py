@@ -39,15 +39,14 @@ ALLOWED = {
     ),
     "jinja2": ("engine/tokenizer/chat/sandbox.py", "jobs/console/render.py", "pipeline/pages/template.py"),
     "pydantic": (
-        "jobs/config.py",
-        "jobs/site.py",
-        "jobs/asked.py",
-        "jobs/nights/when.py",
-        "jobs/nights/calls/called.py",
-        "jobs/section.py",
+        "jobs/config/job.py",
+        "jobs/config/site.py",
+        "jobs/config/asked.py",
+        "jobs/config/when.py",
+        "jobs/config/section.py",
     ),
-    "ruamel": ("jobs/source.py",),
-    "apscheduler": ("jobs/nights/schedule.py",),
+    "ruamel": ("jobs/config/source.py",),
+    "apscheduler": ("jobs/nights/ledger.py",),
     "watchfiles": ("jobs/nights/wake.py",),
     "xlsxwriter": ("pipeline/outbox/tables/xlsx.py",),
     "segno": ("jobs/cli/audit_keep.py",),
@@ -57,6 +56,7 @@ ALLOWED = {
     "h11": ("jobs/console/serving.py",),
     "typer": ("jobs/cli/",),
     "markdown_it": ("jobs/bundle/create/pages.py", "pipeline/parse/formats/md.py"),
+    "packaging": ("jobs/bundle/create/wheels.py", "jobs/trust/system.py"),
     "rich": ("jobs/",),
 }
 # what the format libraries are, each in one file below pipeline/parse/
@@ -87,6 +87,10 @@ INNER_ROOMS = {
         *("batches", "quantize", "engine", "loading", "bench", "__main__"),
     ),
     "engine.kernels": ("functions", "text", "choice", "rows", "rope", "vectors", "matmul", "attention"),
+    "jobs": (
+        *("silence", "stop", "errors", "visible", "config", "record", "progress", "nights", "console", "sheet"),
+        *("bundle", "trust", "cli"),
+    ),
     "engine.generate": (
         *("constraint", "request", "pages", "endings", "guess", "kv", "jobs", "outcome", "scheduler"),
         *("batch", "model", "load"),
@@ -254,8 +258,8 @@ def test_nothing_connects_to_a_network() -> None:
     listens = {"jobs/console/serving.py", "jobs/console/open.py", "jobs/console/guard.py"}
     tells = {"jobs/nights/systemd.py"}  # over a socket of this machine's own (AF_UNIX)
     # Calls on purpose under a tracer that lets none go on; and a network of its own, whose loopback is brought up.
-    proves = {"jobs/silence/deliberate.py", "jobs/silence/isolated.py"}
-    joins = {"jobs/cluster/serving.py"}  # what speaks to a cluster, if a site asks for one
+    proves = {"jobs/trust/deliberate.py", "jobs/trust/isolated.py"}
+    joins = {"jobs/nights/cluster.py"}  # what speaks to a cluster, if a site asks for one
     others = {name for name in users if not name.startswith(("pipeline/parse/", "pipeline/cluster/"))}
     assert others <= listens | tells | proves | joins
     assert "AF_INET" not in (ROOT / "jobs/nights/systemd.py").read_text()

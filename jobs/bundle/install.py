@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from audit import standalone
-from jobs.bundle.machine import Machine, RefusedError, check_machine, check_space, this_machine
 from jobs.bundle.reader import (
     CHUNK,
     MANIFEST,
@@ -35,9 +34,11 @@ from jobs.bundle.reader import (
     digest_of,
     find_key,
     lock_of,
+    next_commands,
     open_regular,
     parse_manifest,
     read_bundle,
+    say,
 )
 from jobs.bundle.versions import (
     COMMAND,
@@ -45,7 +46,11 @@ from jobs.bundle.versions import (
     CURRENT,
     TRUSTED,
     VERSIONS,
+    Machine,
+    RefusedError,
+    check_machine,
     check_safe,
+    check_space,
     check_start,
     complete_versions,
     default_root,
@@ -54,11 +59,11 @@ from jobs.bundle.versions import (
     order_of,
     roll_back,
     sync_filesystem,
+    this_machine,
     told_errors,
     version_of,
     write_whole,
 )
-from jobs.bundle.words import next_commands, say
 
 TEMPORARY = "temporary"
 RUN_PIP = "import sys; sys.path.insert(0, sys.argv.pop(1)); from pip._internal.cli.main import main; sys.exit(main())"

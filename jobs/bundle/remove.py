@@ -1,15 +1,17 @@
-"""`bundle remove`: old versions are deleted, so that they do not fill the disk; never one that is needed."""
+"""The installed version that this process runs from; and `bundle remove`, which deletes old ones that nobody needs."""
 
 import os
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from jobs.bundle.machine import RefusedError
 from jobs.bundle.versions import (
+    COMPLETE,
     CURRENT,
     PREVIOUS,
     VERSIONS,
+    RefusedError,
     changing,
     complete_versions,
     discard,
@@ -54,3 +56,14 @@ def processes(folder: Path) -> list[int]:
         if any(sign in told for sign in signs):
             found.append(int(process.name))
     return sorted(found)
+
+
+def installed_version() -> Path | None:
+    """The folder of the version whose environment this process has; None if it has another one."""
+    folder = Path(sys.prefix).parent
+    return folder if (folder / COMPLETE).is_file() and (folder / "manifest.json").is_file() else None
+
+
+def example_documents(version: Path, job: str) -> list[Path]:
+    """The documents that came with an example job."""
+    return sorted(path for path in (version / "jobs" / "documents" / job).glob("*") if path.is_file())

@@ -12,8 +12,7 @@ from datetime import date
 from pathlib import Path
 
 from audit import standalone
-from jobs.bundle.reader import find_key, read_bundle
-from jobs.bundle.words import describe, describe_files, say
+from jobs.bundle.reader import describe, describe_files, find_key, read_bundle, say
 
 
 def main() -> int:

@@ -188,7 +188,7 @@ def _run(arguments: list[str]) -> int:
         if "--json" in arguments:
             print_json(ending.to_json())
     _tell(ending)
-    import_module("jobs.silence.recorded").record_attempts(_workspace(arguments), arguments)
+    import_module("jobs.record").record_attempts(_workspace(arguments), arguments)
     return int(ending.code)
 
 

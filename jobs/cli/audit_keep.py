@@ -29,9 +29,9 @@ from jobs.cli.options import (
     write_given,
 )
 from jobs.cli.printing import Answer, Aside, At, Exact, refused
+from jobs.config.workspace import CREDENTIAL, credential
 from jobs.errors import ConfigError, ExitCode, Problem
 from jobs.visible import counted
-from jobs.workspace import CREDENTIAL, credential
 
 if TYPE_CHECKING:
     import segno

@@ -19,15 +19,14 @@ from typing import Annotated, Any
 
 import audit
 import pipeline
-from jobs.amend import amend
 from jobs.cli.options import NewPassphrase, argument, option, refusing
 from jobs.cli.printing import Answer, At
+from jobs.config.amend import NEXT, SITE, amend, replace_site
+from jobs.config.load import load_site, shown
+from jobs.config.plan import make_site
+from jobs.config.workspace import Workspace
 from jobs.errors import ConfigError, ExitCode, Problem
-from jobs.load import load_site, shown
-from jobs.lock import service_lock
-from jobs.plan import make_site
-from jobs.settle import NEXT, SITE, replace_site
-from jobs.workspace import Workspace
+from jobs.stop import service_lock
 
 
 def new(

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import pipeline
 from jobs.cli.options import From, To, argument, check_one_of, option, refusing, span
 from jobs.cli.printing import Answer, At, Table, counts_line
+from jobs.config.load import did_you_mean
+from jobs.config.workspace import Workspace, no_such_job
 from jobs.errors import ConfigError, ExitCode, Problem
-from jobs.load import did_you_mean
 from jobs.progress import counting
 from jobs.visible import counted
-from jobs.workspace import Workspace, no_such_job
 
 _LABEL = 9  # characters
 _FEWEST = 6  # digits of a sha256

@@ -14,13 +14,13 @@ import pipeline
 from jobs.cli.audit_verify import exit_code_of, verification_lines
 from jobs.cli.options import Wait, argument, option, read_note
 from jobs.cli.printing import Answer, At, listed
+from jobs.config.load import load_site, shown
+from jobs.config.plan import make_site
+from jobs.config.workspace import Workspace, keep_private
 from jobs.errors import NO_ROOM, ConfigError, ExitCode, Problem, worst
-from jobs.load import load_site, shown
-from jobs.plan import make_site
 from jobs.progress import telling
 from jobs.record import tell_not_recorded
 from jobs.visible import counted
-from jobs.workspace import Workspace, keep_private
 
 _MIB = 2**20
 

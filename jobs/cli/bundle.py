@@ -14,33 +14,32 @@ from audit import standalone
 from jobs.bundle.create.compose import Created, Wanted
 from jobs.bundle.create.compose import create as create_bundle
 from jobs.bundle.create.source import ON_REQUEST
-from jobs.bundle.create.tags import format_glibc
-from jobs.bundle.difference import difference
+from jobs.bundle.create.wheels import format_glibc
 from jobs.bundle.install import install as install_bundle
 from jobs.bundle.install import trusted_key
-from jobs.bundle.installed import installed_version
-from jobs.bundle.machine import RefusedError, this_machine
-from jobs.bundle.publish import MIB, Published, open_key
-from jobs.bundle.reader import read_bundle
+from jobs.bundle.publish import MIB, Published, difference, open_key
+from jobs.bundle.reader import describe, describe_files, next_commands, read_bundle
+from jobs.bundle.remove import installed_version
 from jobs.bundle.remove import remove as remove_versions
 from jobs.bundle.versions import (
     CURRENT,
     PREVIOUS,
     HeldError,
+    RefusedError,
     complete_versions,
     default_root,
     roll_back,
+    this_machine,
     told_errors,
     version_of,
 )
-from jobs.bundle.words import describe, describe_files, next_commands
 from jobs.cli.options import Passphrase, argument, day, option
 from jobs.cli.printing import Answer, Aside, EndedError, Table, refused
+from jobs.config.load import shown
+from jobs.config.workspace import CREDENTIAL, credential
 from jobs.errors import ConfigError, ExitCode, Problem
-from jobs.load import shown
 from jobs.progress import saying, telling
 from jobs.visible import counted
-from jobs.workspace import CREDENTIAL, credential
 
 BundleFile = Annotated[Path, argument("BUNDLE", "The archive.")]
 Prefix = Annotated[

@@ -10,18 +10,16 @@ from typing import Any
 
 import pipeline
 from jobs.cli.options import SomeJobs
-from jobs.cli.printing import Answer, At, duration, first_few, next_start_of, size_of, starts
-from jobs.cluster.seen import Found, Seen, ask, see
-from jobs.doctor.tonight import hindrances, unseen
+from jobs.cli.printing import Answer, At, duration, first_few, size_of, starts
+from jobs.config.load import LoadedJob, shown
+from jobs.config.plan import check_places, make_plan, make_site
+from jobs.config.workspace import Workspace, find_job, load_job_of, readable_jobs
 from jobs.errors import ConfigError, ExitCode, Problem, worst
-from jobs.load import LoadedJob, shown
-from jobs.nights.ahead import Ahead, look_ahead
-from jobs.nights.beside import Beside
-from jobs.nights.remedies import Remedy, remedies
-from jobs.nights.window import window_end, zone_of
-from jobs.plan import check_places, make_plan, make_site
+from jobs.nights.ahead import Ahead, Remedy, look_ahead, next_start_of, remedies, window_end, zone_of
+from jobs.nights.cluster import Found, Seen, ask, see
+from jobs.nights.watch import Beside
+from jobs.trust.doctor import hindrances, unseen
 from jobs.visible import counted, one_line
-from jobs.workspace import Workspace, find_job, load_job_of, readable_jobs
 
 
 @dataclass(frozen=True)
@@ -50,8 +48,8 @@ def check(at: At, jobs: SomeJobs = None) -> Answer:
     beside = Beside(place, readable_jobs(place), [path.stem for path in place.job_files()])
     checked, stops = [_checked(place, name, known, beside) for name in names], list(hindrances(place))
     code = worst([each.code for each in checked] + [ExitCode.BAD_CONFIG] * bool(stops))
-    site = [{"sentence": each.sentence, "remedy": each.remedy} for each in stops]
-    lines = [f"no job runs: {one_line(stop.sentence)}\n    remedy:   {stop.remedy}" for stop in stops]
+    site = [{"sentence": each.evidence, "remedy": each.remedy} for each in stops]
+    lines = [f"no job runs: {one_line(stop.evidence)}\n    remedy:   {stop.remedy}" for stop in stops]
     lines += _lines(checked, "in order in itself; it does not run, as is said above" if stops else "in order")
     if not_seen := unseen(place):
         lines.append(f"not seen: {not_seen}")

@@ -11,19 +11,25 @@ from typing import Annotated, Any
 
 from jobs.cli.options import argument, job_names, option, write_given, writing
 from jobs.cli.printing import Answer, At
-from jobs.controls.base import Standing
-from jobs.controls.matrix import READ_BY_AN_ENGINEER, Answered, matrix, page, running_now
-from jobs.controls.rules import RULES
-from jobs.doctor import CHECKS
-from jobs.doctor.base import Level
-from jobs.doctor.baseline import Baseline, Change, baseline_of, changes, read_baseline, write_baseline
-from jobs.doctor.examine import Examined, examine
-from jobs.doctor.patient import find_patient
+from jobs.config.load import did_you_mean
+from jobs.config.workspace import Workspace
 from jobs.errors import ConfigError, ExitCode, Problem
-from jobs.load import did_you_mean
-from jobs.silence.proof import Proof, prove
+from jobs.trust.controls import READ_BY_AN_ENGINEER, RULES, Answered, matrix, page, running_now
+from jobs.trust.doctor import (
+    CHECKS,
+    Baseline,
+    Change,
+    Examined,
+    baseline_of,
+    changes,
+    examine,
+    read_baseline,
+    write_baseline,
+)
+from jobs.trust.finding import Level, Standing
+from jobs.trust.patient import find_patient
+from jobs.trust.proof import Proof, prove
 from jobs.visible import counted, one_line
-from jobs.workspace import Workspace
 
 
 def doctor(
@@ -72,7 +78,7 @@ def doctor(
             write_baseline(save, now)
     code = ExitCode.NEEDS_PERSON if Level.PROBLEM in now.levels.values() else ExitCode.DONE
     findings = [
-        {"check": each.check, "level": said.level, "sentence": said.sentence, "remedy": said.remedy}
+        {"check": each.check, "level": said.state, "sentence": said.evidence, "remedy": said.remedy}
         for each in examined
         for said in [each.finding]
     ]
@@ -87,10 +93,10 @@ def _lines(
     if folder is None:
         yield "There is no workspace here, so only the machine is looked at (--workspace names one)."
     for each in examined:
-        yield f"{each.finding.level:<8} {each.check:<11} {one_line(each.finding.sentence)}"
+        yield f"{each.finding.state:<8} {each.check:<11} {one_line(each.finding.evidence)}"
         if each.finding.remedy:
             yield f"{'':<20} remedy: {one_line(each.finding.remedy)}"
-    counts = Counter(each.finding.level for each in examined)
+    counts = Counter(each.finding.state for each in examined)
     told = [f"{counts[Level.OK]} ok", *(counted(counts[level], level) for level in (Level.WARNING, Level.PROBLEM))]
     yield ", ".join(told)
     if before is not None:
@@ -102,7 +108,7 @@ def _silence(workspace: Workspace, job: str | None, say: Callable[[str], None]) 
     """Run a job under a tracer that counts connect, bind, sendto, sendmsg and questions to resolvers of names, where
     there is no route."""
     proof = prove(workspace, job, say)
-    code = ExitCode.DONE if proof.is_silent else ExitCode.DEFECT
+    code = ExitCode.DONE if proof.finding.state is Level.OK else ExitCode.DEFECT
     commands = [
         {
             "command": each.name, "exit_code": each.trace.code, "looked": each.trace.looked,
@@ -122,13 +128,7 @@ def _proof_lines(proof: Proof) -> Iterator[str]:
     for each in proof.ran:
         for attempt in each.refused:
             yield f"{each.name}: {attempt}, which its guard refused before the kernel was asked"
-    if not proof.is_silent:
-        yield "Something reached for a network. Nothing was sent: it was refused."
-        return
-    commands, looked = counted(len(proof.ran), "command"), sum(each.trace.looked for each in proof.ran)
-    answered = counted(sum(each.answered or 0 for each in proof.ran), "document")
-    where = "without a route" if proof.isolated else "with the routes of this machine"
-    yield f"Silent: {commands} ran {where}, {answered} answered, {looked:,} calls were looked at, 0 led out."
+    yield proof.finding.evidence
 
 
 def controls(
@@ -162,30 +162,30 @@ def _rule(rule: Answered) -> dict[str, Any]:
             "site": clause.control.site,
             "measures": [
                 {
-                    "name": line.name, "does": line.does, "see": line.see,
-                    "standing": line.evidence.standing.value, "evidence": line.evidence.words,
+                    "name": line.name, "does": line.measure.does, "see": line.measure.see,
+                    "standing": line.found.state.value, "evidence": line.found.evidence,
                 }
                 for line in clause.lines
             ],
         }
         for clause in rule.clauses
     ]  # fmt: skip
-    own = {"name": rule.name, "title": rule.title, "text": rule.text, "left_out": rule.left_out}
+    own = {"name": rule.name, "title": rule.rule.title, "text": rule.rule.text, "left_out": rule.rule.left_out}
     return {**own, "clauses": clauses}
 
 
 def _rule_lines(answered: Sequence[Answered]) -> Iterator[str]:
     for rule in answered:
-        yield rule.title
-        yield f"  {rule.text}"
-        yield f"  Not here: {rule.left_out}"
+        yield rule.rule.title
+        yield f"  {rule.rule.text}"
+        yield f"  Not here: {rule.rule.left_out}"
         yield "  " + ", ".join(f"{rule.counts[each]} {each.value}" for each in Standing if rule.counts[each])
         for clause in rule.clauses:
             yield ""
             yield f"  {clause.control.clause}: {clause.control.asks}"
             for line in clause.lines:
-                yield f"    {line.evidence.standing.value:<12}  {line.does}"
-                yield f"    {'':<12}  {line.evidence.words} ({line.see})"
+                yield f"    {line.found.state.value:<12}  {line.measure.does}"
+                yield f"    {'':<12}  {line.found.evidence} ({line.measure.see})"
             yield f"    {'the site':<12}  {clause.control.site}"
         yield ""
     yield "; ".join(f"{each.value}: {each.meaning}" for each in Standing) + "."

@@ -13,15 +13,23 @@ from typing import Annotated
 import audit
 import jobs
 import pipeline
-from jobs.bundle.installed import example_documents, installed_version
+from jobs.bundle.remove import example_documents, installed_version
 from jobs.cli.options import argument, option
 from jobs.cli.printing import Answer, listed
+from jobs.config.load import did_you_mean, load_job, load_site, shown
+from jobs.config.plan import make_site
+from jobs.config.site import ORIGIN, ORIGIN_MEANS, SiteConfig
+from jobs.config.workspace import (
+    FOLDERS,
+    SCHEMA,
+    forget_mounts,
+    keep_private,
+    open_workspace,
+    refuse_newer,
+    refuse_root,
+)
 from jobs.errors import ConfigError, Problem
-from jobs.load import did_you_mean, load_job, load_site, shown
-from jobs.plan import make_site
 from jobs.record import record
-from jobs.site import ORIGIN, ORIGIN_MEANS, SiteConfig
-from jobs.workspace import FOLDERS, SCHEMA, forget_mounts, keep_private, open_workspace, refuse_newer, refuse_root
 
 _CONFIGS = Path(jobs.__file__).parent.parent / "configs"
 _OF_GIT = {".git", ".gitignore"}

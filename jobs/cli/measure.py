@@ -17,12 +17,12 @@ from jobs.cli.model import ModelFile, model_file
 from jobs.cli.model_use import examples_of, refused_examples
 from jobs.cli.options import argument, check_one_of, option
 from jobs.cli.printing import Answer, At, Table
+from jobs.config.load import shown
+from jobs.config.plan import make_plan
+from jobs.config.workspace import Workspace, find_job, load_job_of
 from jobs.errors import ConfigError, ExitCode, Problem
-from jobs.load import shown
-from jobs.plan import make_plan
 from jobs.progress import telling
 from jobs.visible import counted
-from jobs.workspace import Workspace, find_job, load_job_of
 
 _HOUR = re.compile(r"([0-9]+(?:\.[0-9]+)?)/h", re.ASCII)
 

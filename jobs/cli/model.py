@@ -12,12 +12,12 @@ from typing import Annotated, Any
 import pipeline
 from jobs.cli.options import argument, option
 from jobs.cli.printing import Answer, At, Table
-from jobs.config import MODEL_NAME, MODEL_NAME_MEANS
+from jobs.config.job import MODEL_NAME, MODEL_NAME_MEANS
+from jobs.config.load import LoadedJob, shown
+from jobs.config.workspace import Workspace, readable_jobs
 from jobs.errors import ConfigError, Problem
-from jobs.load import LoadedJob, shown
 from jobs.progress import saying, telling
 from jobs.visible import counted
-from jobs.workspace import Workspace, readable_jobs
 
 _HEAD = ".head"
 ModelFile = Annotated[str, argument("MODEL", "A GGUF file, or the name of a model of the workspace.")]

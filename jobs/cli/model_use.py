@@ -13,16 +13,16 @@ from typing import Annotated
 
 import audit
 import pipeline
-from jobs.amend import Values, amend
 from jobs.cli.model import files_of
 from jobs.cli.options import By, Reason, Wait, argument, check_text, job_names, option, person, refusing
 from jobs.cli.printing import Answer, At, Table, counts_line, shortened
+from jobs.config.amend import Values, amend
+from jobs.config.load import LoadedJob, shown
+from jobs.config.plan import make_plan
+from jobs.config.workspace import Workspace, find_job, load_job_of, readable_jobs
 from jobs.errors import ConfigError, ExitCode, Problem, StoppedError
-from jobs.load import LoadedJob, shown
-from jobs.plan import make_plan
 from jobs.progress import saying, telling
 from jobs.visible import counted, one_line
-from jobs.workspace import Workspace, find_job, load_job_of, readable_jobs
 
 SHOWN = 20  # mistakes in examples
 

@@ -14,15 +14,15 @@ from typing import Annotated, Any, Final, get_args
 from typer import prompt
 
 import pipeline
-from jobs.asked import task_names
 from jobs.cli.options import argument, check_one_of, option
 from jobs.cli.printing import Answer, At
-from jobs.config import job_config, section_at
+from jobs.config.asked import task_names
+from jobs.config.job import job_config, section_at
+from jobs.config.load import LoadedJob, parse_job, shown
+from jobs.config.plan import make_plan, refusal_of
+from jobs.config.workspace import SCHEMA, Workspace, readable_jobs
 from jobs.errors import ConfigError, Problem
-from jobs.load import LoadedJob, parse_job, shown
-from jobs.nights.beside import Beside
-from jobs.plan import make_plan, refusal_of
-from jobs.workspace import SCHEMA, Workspace, readable_jobs
+from jobs.nights.watch import Beside
 
 _WIDTH: Final = 110
 _ASKED: Final[Mapping[str, tuple[str, str]]] = {
@@ -176,7 +176,7 @@ def _tried(place: Workspace, text: str, file: Path) -> tuple[LoadedJob, pipeline
 
 
 def _text(job: str, folder: str | None, model: str, task: str, keys: Mapping[str, Any]) -> str:
-    """The file, whose comments are the descriptions of the keys in `jobs/config.py` and in the task."""
+    """The file, whose comments are the descriptions of the keys in `jobs/config/job.py` and in the task."""
     at = ("task", task)
     return "\n".join(
         [

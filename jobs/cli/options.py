@@ -12,9 +12,9 @@ from typing import Annotated, Any
 import typer
 
 import audit
+from jobs.config.load import did_you_mean
+from jobs.config.workspace import Workspace, find_workspace, no_such_job
 from jobs.errors import ConfigError, Problem
-from jobs.load import did_you_mean
-from jobs.workspace import Workspace, find_workspace, no_such_job
 
 MAX_BYTES = 2**20  # of a file that is given: a proof of the longest entry takes a tenth of it
 _MOST_TEXT = 4_096  # characters of a text that goes into the log

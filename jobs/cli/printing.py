@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     import pipeline
-    from jobs.load import LoadedJob
-    from jobs.workspace import Workspace
+    from jobs.config.load import LoadedJob
+    from jobs.config.workspace import Workspace
 
 UNWRAPPED = 160  # columns where no terminal says how many there are
 WHOLE = 24  # characters of a name that is not folded
@@ -133,14 +133,14 @@ class At(Out):
     @cached_property
     def workspace(self) -> "Workspace":
         """The workspace. ConfigError."""
-        from jobs.workspace import open_workspace
+        from jobs.config.workspace import open_workspace
 
         return open_workspace(self.named)
 
     @cached_property
     def site(self) -> "pipeline.Site":
         """The workspace as the pipeline is told of it."""
-        from jobs.plan import make_site
+        from jobs.config.plan import make_site
 
         return make_site(self.workspace)
 

@@ -11,8 +11,8 @@ import pipeline
 from jobs.cli.options import Folder, Jobs, Labels, Night, States, Text, Wait, option
 from jobs.cli.printing import Answer, At, listed
 from jobs.cli.run import Plans, calling_of, plans_of, rerunning_lines, run_all, told
+from jobs.config.load import did_you_mean
 from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
-from jobs.load import did_you_mean
 from jobs.visible import counted
 
 _LISTED = 20

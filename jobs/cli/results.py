@@ -19,11 +19,11 @@ from rich.text import Text
 import pipeline
 from jobs.cli.options import AllVersions, Newest, argument, check_job, check_one_of, newest_of, option, writing
 from jobs.cli.printing import Answer, At, Table, shortened
+from jobs.config.load import LoadedJob
+from jobs.config.plan import digest_today, task_today
+from jobs.config.workspace import load_job_of
 from jobs.errors import ConfigError, Problem
-from jobs.load import LoadedJob
-from jobs.plan import digest_today, task_today
 from jobs.visible import counted, visible
-from jobs.workspace import load_job_of
 
 
 class Settings(StrEnum):

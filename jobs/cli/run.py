@@ -14,18 +14,18 @@ import audit
 import pipeline
 from jobs.cli.options import Jobs, Wait, option
 from jobs.cli.printing import Answer, At, Table, listed, of_names, pace_of
-from jobs.cluster.asked import cluster_of
+from jobs.config.cluster import cluster_of
+from jobs.config.load import LoadedJob, shown
+from jobs.config.plan import make_plan
+from jobs.config.workspace import Workspace, find_job, load_job_of, readable_jobs
 from jobs.errors import ConfigError, Ending, ExitCode, Problem, ending_of, worst
-from jobs.load import LoadedJob, shown
-from jobs.nights.beside import Beside
-from jobs.nights.calls.calling import Calling
-from jobs.nights.handing.follow import Follower, service_of
-from jobs.nights.window import with_window
-from jobs.plan import make_plan
+from jobs.nights.ahead import with_window
+from jobs.nights.calling import Calling
+from jobs.nights.follow import Follower, service_of
+from jobs.nights.watch import Beside
 from jobs.progress import watcher_for
 from jobs.stop import Stop
 from jobs.visible import counted, one_line, visible
-from jobs.workspace import Workspace, find_job, load_job_of, readable_jobs
 
 _FAILED_LISTED = 20
 _LOOK_SECONDS = 0.25  # between two looks whether the workspace is free

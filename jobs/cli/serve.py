@@ -11,19 +11,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pipeline
-from jobs import nights
 from jobs.cli.options import argument, option
 from jobs.cli.printing import Answer, At, Out, Table
-from jobs.cluster.asked import ADDRESS_MEANS, FOLDER, cluster_of, need_address, need_dask
-from jobs.cluster.local import Local, end, read_local, start, wait_for_line, write_local
-from jobs.cluster.serving import until_signal
+from jobs.config.cluster import ADDRESS_MEANS, FOLDER, cluster_of, need_address, need_dask
+from jobs.config.workspace import keep_private
 from jobs.errors import ConfigError, ExitCode, Problem
-from jobs.lock import service_lock
-from jobs.logs import log_file, start_logging
+from jobs.nights.cluster import Local, end, read_local, start, until_signal, wait_for_line, write_local
+from jobs.progress import log_file, start_logging
 from jobs.record import recorded_service
-from jobs.stop import Stop
+from jobs.stop import Stop, service_lock
 from jobs.visible import counted
-from jobs.workspace import keep_private
 
 
 def serve(at: At) -> Answer:
@@ -31,18 +28,23 @@ def serve(at: At) -> Answer:
 
     Ends with exit 0 on SIGTERM or Ctrl-C, after committing what is computed. Logs go to stderr.
     """
+    from jobs.nights.ledger import Schedules  # no other command has to wait for what only a service needs
+    from jobs.nights.service import Service
+    from jobs.nights.systemd import Systemd
+    from jobs.nights.wake import Wake
+
     place = at.workspace
     pipeline.check_machine()
     said = place.site.service
     with (
-        nights.Systemd.of_environment(os.environ) as systemd, Stop(reloads=True) as stop, service_lock(place.log),
+        Systemd.of_environment(os.environ) as systemd, Stop(reloads=True) as stop, service_lock(place.log),
         log_file(place.root / said.log_file if said.log_file else None, said.log_bytes, said.log_keep) as file,
-        nights.Schedules() as schedules, nights.Wake() as wake,
+        Schedules() as schedules, Wake() as wake,
     ):  # fmt: skip
         if systemd.watched:
             faulthandler.enable()  # a watchdog that bites sends SIGABRT: then it is told where everything hung
         log = start_logging(file=file)
-        service = nights.Service(place, log, stop, schedules, wake, systemd=systemd)
+        service = Service(place, log, stop, schedules, wake, systemd=systemd)
         log.info("serving", workspace=str(place.root))
         with recorded_service(at.site, stop):
             service.run()

@@ -11,16 +11,16 @@ from typing import Annotated, Any, TypeAlias
 import audit
 import pipeline
 from jobs.cli.options import option
-from jobs.cli.printing import LISTED, Answer, At, counts_line, duration, first_few, next_start_of, starts
-from jobs.doctor.tonight import hindrances
+from jobs.cli.printing import LISTED, Answer, At, counts_line, duration, first_few, starts
+from jobs.config.load import LoadedJob, shown
+from jobs.config.plan import check_places, load_and_plan, refusal_of
 from jobs.errors import ConfigError, ExitCode
-from jobs.load import LoadedJob, shown
-from jobs.lock import holder
-from jobs.nights.ahead import look_ahead
-from jobs.nights.beside import Beside
-from jobs.nights.calls.needs import needs
-from jobs.plan import check_places, load_and_plan, refusal_of
+from jobs.nights.ahead import look_ahead, next_start_of
+from jobs.nights.watch import Beside
 from jobs.progress import inside_in_words
+from jobs.stop import holder
+from jobs.trust.doctor import hindrances
+from jobs.trust.needs import needs
 from jobs.visible import counted, moment, one_line
 
 _UNSERVED = timedelta(hours=1)

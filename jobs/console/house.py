@@ -10,6 +10,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
 import pipeline
+from jobs.config.workspace import Workspace
 from jobs.console.access.attempts import Attempts
 from jobs.console.access.patience import Patience
 from jobs.console.access.people import People, Person
@@ -19,7 +20,6 @@ from jobs.console.indexes import Indexes
 from jobs.console.now import Present
 from jobs.console.rights import Right
 from jobs.console.work import Works
-from jobs.workspace import Workspace
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pipeline
-from jobs.plan import make_site
-from jobs.workspace import open_workspace
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 
 
 def make_index(root: Path) -> None:

@@ -13,12 +13,12 @@ from typing import Final
 
 import audit
 import pipeline
-from jobs.cli.printing import next_start_of
+from jobs.config.load import LoadedJob
+from jobs.config.plan import head_file, make_plan, model_file
+from jobs.config.workspace import Workspace, load_job_of
 from jobs.errors import ConfigError
-from jobs.load import LoadedJob
-from jobs.lock import holder
-from jobs.plan import head_file, make_plan, model_file
-from jobs.workspace import Workspace, load_job_of
+from jobs.nights.ahead import next_start_of
+from jobs.stop import holder
 
 _AGAIN_SECONDS: Final = 10.0
 _RUNS: Final = 20

@@ -8,6 +8,8 @@ from pathlib import Path
 from socket import socket
 
 import pipeline
+from jobs.config.plan import make_site
+from jobs.config.workspace import Workspace
 from jobs.console.access.attempts import Attempt, Attempts
 from jobs.console.access.patience import Patience
 from jobs.console.access.people import People, Person
@@ -19,10 +21,8 @@ from jobs.console.now import Present
 from jobs.console.rights import Role
 from jobs.console.serving import loopback, make_server, unix_socket
 from jobs.console.work import Works
-from jobs.plan import make_site
 from jobs.record import record
 from jobs.silence.seal import seal_if_own
-from jobs.workspace import Workspace
 
 _LOCAL = ("127.0.0.1", "localhost")
 

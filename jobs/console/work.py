@@ -18,10 +18,10 @@ from datetime import UTC, datetime
 from typing import IO, Any, Final
 
 import pipeline
+from jobs.config.workspace import VARIABLE, Workspace
 from jobs.console.refused import RefusedError
 from jobs.record import record
-from jobs.silence.outside import start
-from jobs.workspace import VARIABLE, Workspace
+from jobs.silence.seal import start
 
 # -P: commands run in the workspace, where nothing is code of ours, and audit/ is the log.
 _CLOISTER: Final = (sys.executable, "-P", "-c", "import jobs.cli; jobs.cli.main()")

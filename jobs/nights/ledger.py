@@ -1,17 +1,30 @@
-"""The starts of all jobs of a service, and the log in which it stands what became of them."""
+"""The starts of all jobs of a service: cron lines under APScheduler, and the log, which says what became of each.
+
+APScheduler's own cron trigger is not used: it numbers weekdays from Monday, requires both days where cron takes either,
+and runs twice when clocks go back. Its thread hands each start that becomes due to the service, with when it noticed
+that: a start noticed late is one at which nothing served, for the machine slept or its clock was set.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+import logging
+import queue
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from apscheduler.executors.base import BaseExecutor
+from apscheduler.job import Job
+from apscheduler.schedulers.background import BackgroundScheduler
+from apscheduler.triggers.base import BaseTrigger
 
 import audit
 import pipeline
-from jobs.config import JobConfig
-from jobs.nights.schedule import CronTrigger, Schedules
-from jobs.nights.starts import GRACE, Decided, Start, Starts, rule_of, starts_between
-from jobs.nights.when import ScheduleConfig
+from jobs.config.cron import find_zone, next_start, parse_cron
+from jobs.config.job import JobConfig
+from jobs.config.when import ScheduleConfig
+from jobs.nights.starts import GRACE, Start, Starts, rule_of, starts_between
 from jobs.visible import one_line
 
 AHEAD = timedelta(days=1)
@@ -19,6 +32,87 @@ AHEAD = timedelta(days=1)
 _AGAIN = 10.0  # seconds until the log is tried again that another process holds
 
 Told = Callable[[pipeline.StartDecided], None]
+
+
+class Due(NamedTuple):
+    """A start of a job that was due at `moment` and `noticed` then, or later."""
+
+    job: str
+    moment: datetime
+    noticed: datetime
+
+
+class CronTrigger(BaseTrigger):  # type: ignore[misc]
+    """A schedule with cron's meaning; see jobs/config/cron.py for both changes of the clock."""
+
+    def __init__(self, schedule: ScheduleConfig) -> None:
+        self.line = parse_cron(schedule.cron)
+        self.zone = find_zone(schedule.timezone)
+
+    def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime | None:
+        """The first start after the previous one, or after `now` where there was none.
+
+        In UTC: Python calls a time in an hour that clocks show twice unequal to the same moment in another zone.
+        """
+        start = next_start(self.line, previous_fire_time or now, self.zone)
+        return None if start is None else start.astimezone(UTC)
+
+
+class _Handing(BaseExecutor):  # type: ignore[misc]
+    """The executor of all jobs: it hands each start that is due to the service, which makes it in its own thread."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.due: queue.SimpleQueue[Due] = queue.SimpleQueue()
+
+    def _do_submit_job(self, job: Job, run_times: Sequence[datetime]) -> None:
+        noticed = datetime.now(UTC)
+        for moment in run_times:
+            self.due.put(Due(job.id, moment.astimezone(UTC), noticed))
+        self._run_job_success(job.id, ())
+
+    def start_of(self, job: str) -> None:
+        """What APScheduler knows as the work of a job; the service does it."""
+
+
+class Schedules:
+    """The cron lines of several jobs under APScheduler. `due` is asked from another thread than its own."""
+
+    def __init__(self) -> None:
+        logging.getLogger("apscheduler").addHandler(logging.NullHandler())  # what it would tell, we tell ourselves
+        self._handing = _Handing()
+        self._scheduler = BackgroundScheduler(executors={"default": self._handing}, timezone=UTC)
+        self._scheduler.start()
+
+    def set(self, job: str, trigger: BaseTrigger, now: datetime) -> datetime | None:
+        """Note each start of `job` by `trigger` that is later than `now`, instead of what was set before; returns the
+        first of them."""
+        first: datetime | None = trigger.get_next_fire_time(None, now)
+        if first is None:
+            self.remove(job)
+            return None
+        options = {"coalesce": False, "misfire_grace_time": None, "next_run_time": first, "replace_existing": True}
+        self._scheduler.add_job(self._handing.start_of, trigger, (job,), id=job, **options)
+        return first
+
+    def remove(self, job: str) -> None:
+        """Note starts of `job` no longer; nothing where it was not set."""
+        if self._scheduler.get_job(job):
+            self._scheduler.remove_job(job)
+
+    def due(self) -> Iterator[Due]:
+        """The starts that became due since the last call."""
+        self._scheduler.wakeup()  # its thread sleeps by a clock that a suspended machine does not advance
+        with contextlib.suppress(queue.Empty):
+            while True:
+                yield self._handing.due.get_nowait()
+
+    def __enter__(self) -> Schedules:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Ends the thread."""
+        self._scheduler.shutdown(wait=True)
 
 
 class Ledger:
@@ -128,7 +222,10 @@ class Ledger:
     def write(self) -> None:
         """Write what is decided into the log, as soon as nobody else holds it."""
         decided = {name: list(starts.records()) for name, starts in self._jobs.items()}
-        facts = [record for name, known in decided.items() for record in self._in_order(name, known)]
+        facts: list[pipeline.Record] = []
+        for name, known in decided.items():  # each rule before what became of its starts
+            rules = [(era, record) for era, record in self._rules if record.of_job == name]
+            facts += [record for _, record in sorted([*rules, *known], key=lambda each: each[0])]
         if not facts or self._clock() < self._not_before:
             return
         recorded = pipeline.record(self._site, *facts)
@@ -143,12 +240,6 @@ class Ledger:
             self._jobs[name].forget(sum(each.record.count for each in known))
             for each in known:
                 self._tell(each.record)
-
-    def _in_order(self, name: str, decided: list[Decided]) -> Iterator[pipeline.Record]:
-        """The records of a job: each rule before what became of its starts."""
-        rules = [(era, record) for era, record in self._rules if record.of_job == name]
-        known = [(each.era, each.record) for each in decided]
-        yield from (record for _, record in sorted([*rules, *known], key=lambda each: each[0]))
 
     def close(self) -> None:
         """Write what is decided, and keep what is known for the next service."""

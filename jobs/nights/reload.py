@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from jobs.config.load import load_site, shown
+from jobs.config.workspace import Workspace
 from jobs.errors import ConfigError, Problem
-from jobs.load import load_site, shown
-from jobs.workspace import Workspace
 
 _FIXED = ("origin", "key", "public_key", "passphrase_file")
 

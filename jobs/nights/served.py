@@ -1,19 +1,29 @@
-"""A job as the service knows it: its last good version, what of its folder was seen, and why it may not run."""
+"""A job as the service knows it; which input folders have files that no run has seen; and what the service says."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
+from structlog.typing import FilteringBoundLogger
+
 import pipeline
-from jobs.load import LoadedJob
+from jobs.config.load import LoadedJob
+from jobs.config.plan import head_file, input_folder, make_plan, model_file
+from jobs.config.workspace import Workspace, mount_point
+from jobs.errors import ConfigError
+from jobs.nights.starts import Outcome
+from jobs.nights.wake import Wake
 from jobs.nights.watch import Stamp, stamp_of
-from jobs.plan import head_file, input_folder, make_plan, model_file
-from jobs.workspace import Workspace, mount_point
+from jobs.visible import one_line
 
 Refusal = tuple[Stamp, Stamp, Stamp, str | None, int, Stamp]
+RETRY_SECONDS = 10.0
+QUIET_SECONDS = 10.0  # between looks at a folder from which word comes of each change
+LOOK_SHARE = 20  # looking through a folder takes at most this part of the time
 
 
 @dataclass
@@ -69,3 +79,77 @@ def refusal_now(workspace: Workspace, job: LoadedJob, known: pipeline.Admissions
     there = str(mount_point(folder)) if folder.is_dir() else None
     measured = stamp_of(workspace.root / "audit" / "checkpoint") if job.config.quality else None
     return (stamp_of(job.path), model, stamp_of(head) if head else None, there, known.newest, measured)
+
+
+def tell_report(log: FilteringBoundLogger, report: pipeline.RunReport) -> None:
+    """A line for a run that has ended."""
+    how = "run stopped, the rest stays pending" if report.interrupted else "run finished"
+    log.info(
+        "window closed, the rest is first in the next run" if report.window_closed else how,
+        job=report.job,
+        run=report.run,
+        seconds=round(report.seconds, 1),
+        **report.counts,
+    )
+
+
+def tell_start(log: FilteringBoundLogger, decided: pipeline.StartDecided) -> None:
+    """A line for starts that were not made."""
+    if decided.outcome != Outcome.RAN:
+        facts = {"job": decided.of_job, "due": decided.due, "outcome": decided.outcome, "reason": decided.reason}
+        log.warning("start left out", **facts, **({"starts": decided.count} if decided.count > 1 else {}))
+
+
+def tell_problems(log: FilteringBoundLogger, event: str, job: str, error: Exception) -> None:
+    """A line for each problem."""
+    problems = (
+        [each.one_line() for each in error.problems] if isinstance(error, ConfigError) else [one_line(str(error))]
+    )
+    for problem in problems:
+        log.error(event, job=job, problem=problem)
+
+
+class Folders:
+    """The folders below `wake`, by a `clock` in seconds."""
+
+    def __init__(self, workspace: Workspace, log: FilteringBoundLogger, wake: Wake, clock: Callable[[], float]) -> None:
+        self.workspace, self._log, self._wake, self._clock = workspace, log, wake, clock
+
+    def follow(self, jobs: Iterable[Served]) -> None:
+        """Hear of changes in the folders of these jobs, so that a look at one that changed comes early."""
+        jobs = list(jobs)
+        self._wake.follow(served.folder for served in jobs)
+        for folder, reason in self._wake.silent():
+            self._log.info(
+                "folder is only looked at: it cannot be watched", folder=str(folder), reason=one_line(reason)
+            )
+        stirred = self._wake.stirred()
+        for served in jobs:
+            if served.folder in stirred:
+                served.next_look = 0.0
+
+    def has_new(self, served: Served) -> bool:
+        """Whether a complete file lies there that did not when the last run began, if it is time to look. ConfigError.
+
+        At first, files that wait for the rest of their batch count too: that rest may be what a run that was killed has
+        processed, which only a run can tell.
+        """
+        began = self._clock()
+        if began < max(served.next_look, served.rests_until, served.not_before):
+            return False
+        if served.source is None or not served.source.folder.is_dir():
+            served.source = make_plan(
+                self.workspace, served.job
+            ).input  # which makes a folder of inbox/ that is missing
+        try:
+            found = pipeline.scan(served.source, sightings=served.sightings)
+        except OSError as error:
+            served.not_before = began + RETRY_SECONDS
+            self._log.warning("folder cannot be looked at", job=served.job.name, problem=one_line(str(error)))
+            return False
+        served.rests_until = began + LOOK_SHARE * (self._clock() - began)
+        quiet = self._wake.tells(served.folder) and not found.pending
+        served.next_look = began + QUIET_SECONDS if quiet else 0.0
+        if served.handled is None:
+            return bool(found.ready or found.held)
+        return not served.handled.issuperset(found.ready)

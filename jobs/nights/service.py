@@ -19,28 +19,34 @@ from structlog.typing import FilteringBoundLogger
 
 import audit
 import pipeline
+from jobs.config.load import LoadedJob
+from jobs.config.plan import input_folder, make_plan, make_site
+from jobs.config.workspace import Workspace
 from jobs.errors import NO_ROOM, ConfigError, no_room
-from jobs.load import LoadedJob
-from jobs.nights.calls.calling import Calling
-from jobs.nights.folders import RETRY_SECONDS, Folders
-from jobs.nights.handing.requests import Requests
-from jobs.nights.ledger import AHEAD, Ledger, now_of
+from jobs.nights.ahead import window_end, with_window
+from jobs.nights.calling import Calling
+from jobs.nights.ledger import AHEAD, CronTrigger, Ledger, Schedules, now_of
 from jobs.nights.reload import read_again
-from jobs.nights.schedule import CronTrigger, Schedules
-from jobs.nights.served import Refusal, Served, check_now, refusal_now
-from jobs.nights.starts import Outcome, Start
+from jobs.nights.requests import Requests
+from jobs.nights.served import (
+    RETRY_SECONDS,
+    Folders,
+    Refusal,
+    Served,
+    check_now,
+    refusal_now,
+    tell_problems,
+    tell_report,
+    tell_start,
+)
+from jobs.nights.starts import Outcome, Start, Turn, in_order, share_of
 from jobs.nights.systemd import Systemd
-from jobs.nights.telling import tell_problems, tell_report, tell_start
-from jobs.nights.turns import Turn, in_order, share_of
 from jobs.nights.wake import Wake
 from jobs.nights.watch import Change, JobFiles
-from jobs.nights.window import window_end, with_window
-from jobs.plan import input_folder, make_plan, make_site
 from jobs.progress import LineWatcher
 from jobs.record import record
 from jobs.stop import Stop
 from jobs.visible import one_line
-from jobs.workspace import Workspace
 
 LOOK_SECONDS = 1.0
 READ_SECONDS = 0.2  # of a look, for a long log that a service reads that begins
@@ -118,7 +124,6 @@ class Service:
         self.systemd.ready()
 
     def _standing(self) -> str:
-        """Say in a few words what goes on, for systemd; they name no document."""
         return f"{len(self._jobs)} jobs, {len(self._turns())} wait"
 
     def look(self) -> None:
@@ -154,7 +159,6 @@ class Service:
             raise
 
     def _look_at_starts(self) -> None:
-        """Finds the starts that are due."""
         now = self._moment()
         if self._last_moment - now > AHEAD:
             self._ledger.put_back(now)
@@ -182,7 +186,6 @@ class Service:
             served.asked_since = asked.get(name)
 
     def _look_at_folders(self) -> None:
-        """Finds the jobs with new files, of those that files start and that are due for a look."""
         jobs = [each for each in self._jobs.values() if each.watches]
         self._folders.follow(jobs)
         for served in jobs:
@@ -204,7 +207,6 @@ class Service:
                 return
 
     def _turns(self) -> list[Turn]:
-        """The jobs that wait to run."""
         turns = []
         for name, served in self._jobs.items():
             start, config = self._ledger.next(name), served.job.config
@@ -237,7 +239,6 @@ class Service:
         return not served.asked_since and not served.rounds
 
     def _take(self, change: Change) -> None:
-        """A job's file was read: a new version, a broken one, or none."""
         name, before = change.name, self._jobs.get(change.name)
         if change.mended:
             self._record(pipeline.JobMended(of_job=name))
@@ -252,7 +253,6 @@ class Service:
             self._serve(change.job)
 
     def _break(self, name: str, before: Served | None, error: ConfigError) -> None:
-        """A job's file cannot be read: its last good version goes on."""
         if before:
             before.refused = before.refused and self._refusal(before.job)  # its version did not change
             tell_problems(self.log, "job file broken, its last good version goes on", name, error)
@@ -264,7 +264,6 @@ class Service:
         self._calling.refused(name, None, error)
 
     def _serve(self, job: LoadedJob) -> None:
-        """A version of a job goes to work."""
         name, schedule, now = job.name, job.config.schedule, self._moment()
         folder, before = input_folder(self.workspace, job), self._jobs.get(name)
         self._jobs[name] = Served(job, folder)

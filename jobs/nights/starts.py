@@ -11,16 +11,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
+from itertools import groupby, takewhile
 from typing import Final, NamedTuple
 
 import pipeline
-from jobs.config import JobConfig
-from jobs.nights.cron import CronLine, find_zone, next_start, parse_cron
-from jobs.nights.when import LateBefore, ScheduleConfig
+from jobs.config.cron import CronLine, find_zone, next_start, parse_cron
+from jobs.config.job import JobConfig
+from jobs.config.when import LateBefore, ScheduleConfig
 
 GRACE: Final = timedelta(seconds=90)
 """A start is on time for so long; and a service that notices one later than that was not there when it was due."""
 _MOMENT: Final = timedelta(microseconds=1)
+_HOUR = timedelta(hours=1)
+_SHORTEST = timedelta(minutes=1)  # loading a model for less is no use
 
 
 class Outcome(StrEnum):
@@ -85,6 +88,7 @@ class Starts:
         """Take in starts that are due, each with whether nothing served then, in order; none of them twice. A run that
         was cut off and had `begun` was for those that were due by then: they were not missed, and it goes on."""
         missed: list[Start] = []
+        skips = self.schedule is not None and self.schedule.overlap == "skip"
         for moment, was_missed in due:
             if moment <= self.seen:
                 continue
@@ -98,7 +102,7 @@ class Starts:
                 start.decide(Outcome.SKIPPED, "the day is one of skip_dates")
             elif was_missed:
                 missed.append(start)
-            elif self._overlaps(start, waits):
+            elif skips and (waits or (self.busy_until is not None and moment < self.busy_until)):
                 start.decide(Outcome.OVERLAPPED, "the job was still running, or its start before that still waited")
             elif waits:
                 start.decide(Outcome.JOINED, "the start before it was still waiting, and takes the same documents")
@@ -128,16 +132,9 @@ class Starts:
     def records(self) -> Iterator[Decided]:
         """What is decided, up to the first start that is not; starts that follow each other with the same outcome and
         reason, and without a run, have one record."""
-        group: list[Start] = []
-        for start in self.open:
-            if start.outcome is None:
-                break
-            if group and not (_same(group[-1], start)):
-                yield self._decided(group)
-                group = []
-            group.append(start)
-        if group:
-            yield self._decided(group)
+        decided = takewhile(lambda start: start.outcome is not None, self.open)
+        for _, group in groupby(decided, lambda start: (start.outcome, start.reason, start.era, start.run and start)):
+            yield self._decided(list(group))
 
     def forget(self, count: int) -> None:
         """The first so many are in the log."""
@@ -147,11 +144,6 @@ class Starts:
         """The log says what became of all starts until `last`."""
         while self.open and self.open[0].outcome and self.open[0].due <= last:
             del self.open[0]
-
-    def _overlaps(self, start: Start, waits: bool) -> bool:
-        if self.schedule is None or self.schedule.overlap != "skip":
-            return False
-        return waits or (self.busy_until is not None and start.due < self.busy_until)
 
     def _make_up(self, missed: list[Start]) -> None:
         """Decide of starts at which nothing served, as far as the schedule says that not each of them is made."""
@@ -167,8 +159,8 @@ class Starts:
         first, last = group[0], group[-1]
         record = pipeline.StartDecided(
             of_job=self.job,
-            due=_utc(first.due),
-            last=_utc(last.due),
+            due=first.due.astimezone(UTC).isoformat(),
+            last=last.due.astimezone(UTC).isoformat(),
             count=len(group),
             outcome=str(first.outcome),
             reason=first.reason,
@@ -209,10 +201,41 @@ def _first_at(hour: int, minute: int, due: datetime, zone: tzinfo) -> datetime:
     return found.astimezone(UTC)
 
 
-def _same(one: Start, other: Start) -> bool:
-    alike = (one.outcome, one.reason, one.era) == (other.outcome, other.reason, other.era)
-    return alike and one.run is None and other.run is None
+@dataclass(frozen=True)
+class Turn:
+    """A job that waits to run since `since`, for what was due at `due`. `round` counts how often its share was over in
+    this window; `until`: when its window closes, None for a job without one."""
+
+    job: str
+    config: JobConfig
+    due: datetime
+    since: datetime
+    round: int = 0
+    until: datetime | None = None
 
 
-def _utc(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat()
+def in_order(turns: Iterable[Turn], now: datetime) -> list[Turn]:
+    """The order in which jobs run: by priority, to which each hour of waiting adds one, then by how long they wait. A
+    job whose share was over lets those go first that waited at that time."""
+    left = sorted(turns, key=lambda each: (-each.config.priority - (now - each.since) // _HOUR, each.since, each.job))
+    ordered: list[Turn] = []
+    while left:
+        rounds = [(other.round, other.since) for other in left]
+        first = next(each for each in left if not any(n < each.round and since <= each.since for n, since in rounds))
+        left.remove(first)
+        ordered.append(first)
+    return ordered
+
+
+def share_of(turn: Turn, waiting: Iterable[Turn], now: datetime) -> datetime | None:
+    """When the share of a job ends that begins now; None if nobody waits for what is left of its window.
+
+    What is left is shared with those that wait in the same round and whose windows are open. A job whose share is over
+    comes again in the next round, so that what others leave is used.
+    """
+    others = [each for each in waiting if each.job != turn.job and each.round <= turn.round]
+    shares = [each.config.window.share for each in others if each.config.window and each.until and each.until > now]
+    if turn.until is None or turn.config.window is None or not shares:
+        return None
+    own = turn.config.window.share
+    return now + max((turn.until - now) * own / (own + sum(shares)), _SHORTEST)

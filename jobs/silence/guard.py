@@ -44,8 +44,6 @@ class NetworkAttemptError(BaseException):
 
 @dataclass
 class _Guard:
-    """What the hook of this process knows."""
-
     hooked: bool = False
     watching: bool = False
     doors: list[Door] = field(default_factory=list)

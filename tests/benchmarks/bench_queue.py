@@ -25,9 +25,9 @@ from typing import Any
 import pyarrow as pa
 
 import pipeline
-from jobs.load import load_site
-from jobs.plan import make_site
-from jobs.workspace import Workspace
+from jobs.config.load import load_site
+from jobs.config.plan import make_site
+from jobs.config.workspace import Workspace
 from pipeline.atrest.files import CLEAR
 from pipeline.outbox.parts import write_table
 from pipeline.outbox.schema import result_sha256, table_schema, to_text

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import audit
-from jobs.bundle.alone import PROGRAMS, program
+from jobs.bundle.publish import PROGRAMS, program
 from tests.bundle.small import Small, write_bundle
 
 FIRST = Small("1.0")

@@ -12,8 +12,7 @@ import tempfile
 from pathlib import Path
 
 from jobs.bundle.install import install
-from jobs.bundle.machine import RefusedError, this_machine
-from jobs.bundle.versions import CURRENT, version_of
+from jobs.bundle.versions import CURRENT, RefusedError, this_machine, version_of
 from tests.bundle.disk import FIRST, Disk, make_disk, runs
 
 ROOM = "96m"

@@ -21,11 +21,9 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from jobs.bundle.create.compose import Wanted, create
-from jobs.bundle.create.fetch import fetch
-from jobs.bundle.create.locked import needed_by, read_lock
-from jobs.bundle.difference import difference
-from jobs.bundle.publish import MIB, Key, open_key
+from jobs.bundle.create.compose import Wanted, create, fetch
+from jobs.bundle.create.wheels import environment, needed_by, read_lock
+from jobs.bundle.publish import MIB, Key, difference, open_key
 from jobs.bundle.reader import BundleFile, read_bundle
 from tests.bundle.cyclonedx import mistakes
 from tests.bundle.tiny import digest, write_key
@@ -77,7 +75,7 @@ def brought(folder: Path, source: Path) -> Path:
     """A folder with the wheels of the lock."""
     folder.mkdir()
     lock = source / "requirements.lock"
-    pinned = [*needed_by(read_lock(lock), PYTHON, lock).values(), *read_lock(source / "pip.lock")]
+    pinned = [*needed_by(read_lock(lock), environment(PYTHON), lock).values(), *read_lock(source / "pip.lock")]
     fetch(pinned, PYTHON, folder, lambda name: None)
     return folder
 

@@ -20,8 +20,8 @@ from pathlib import Path
 import audit
 from audit.standalone import WrongError
 from jobs.bundle.install import install
-from jobs.bundle.machine import this_machine
 from jobs.bundle.reader import BLOCK, MANIFEST, SIGNATURE, padding
+from jobs.bundle.versions import this_machine
 from tests.bundle.disk import Disk, make_disk
 from tests.bundle.small import join_members, sign
 

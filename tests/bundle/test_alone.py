@@ -8,8 +8,8 @@ from collections import Counter
 
 import pytest
 
-from jobs.bundle import alone
-from jobs.bundle.alone import PROGRAMS, program
+from jobs.bundle import publish as difference
+from jobs.bundle.publish import PROGRAMS, program
 from tests.bundle.disk import FIRST, Disk
 
 every_program = pytest.mark.parametrize("name", PROGRAMS)
@@ -37,7 +37,7 @@ def test_an_old_python_can_read_it(name: str) -> None:
 
 @every_program
 def test_no_name_is_there_twice(name: str) -> None:
-    names = Counter(found for node in ast.parse(program(name)).body for found in alone._defines(node))
+    names = Counter(found for node in ast.parse(program(name)).body for found in difference._defines(node))
     assert [found for found, count in names.items() if count > 1] == []
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from jobs.bundle.install import install
-from jobs.bundle.installed import installed_version
-from jobs.bundle.machine import this_machine
+from jobs.bundle.remove import installed_version
+from jobs.bundle.versions import this_machine
 from tests.bundle.disk import FIRST, OTHER, Disk, runs
 from tests.bundle.small import Small
 from tests.jobs.conftest import Cloister

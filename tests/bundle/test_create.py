@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import audit
-from jobs.bundle.alone import PROGRAMS
+from jobs.bundle.publish import PROGRAMS
 from jobs.bundle.reader import read_bundle
 from tests.bundle.cyclonedx import mistakes
 from tests.bundle.tiny import WHEELS, TinyWheel, digest, write_key, write_source, write_wheels

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from jobs.bundle.create.locked import needed_by, read_lock
-from jobs.bundle.create.spdx import is_permissive, stated
+from jobs.bundle.create.licences import is_permissive, stated
+from jobs.bundle.create.wheels import environment, needed_by, read_lock
 from tests.bundle.cyclonedx import mistakes
 from tests.bundle.test_create import Ground
 from tests.bundle.tiny import TinyWheel, digest, write_key, write_source, write_wheels
@@ -69,9 +69,11 @@ def test_the_locks_of_this_repository_agree() -> None:
 def test_the_extra_has_what_each_python_needs_under_permissive_licences() -> None:
     """Each package of the lock, as it is installed here, states a licence that a bundle may carry."""
     file = ROOT / "cluster.lock"
-    needed = {python: needed_by(read_lock(file), python, file).keys() for python in ("3.11", "3.12", "3.13")}
+    needed = {
+        python: needed_by(read_lock(file), environment(python), file).keys() for python in ("3.11", "3.12", "3.13")
+    }
     assert all({"dask", "distributed", "tornado"} <= names for names in needed.values())
     assert [python for python, names in needed.items() if "importlib-metadata" in names] == ["3.11"]
-    here = needed_by(read_lock(file), f"{sys.version_info.major}.{sys.version_info.minor}", file)
+    here = needed_by(read_lock(file), environment(f"{sys.version_info.major}.{sys.version_info.minor}"), file)
     told = {name: stated(importlib.metadata.distribution(name).metadata) for name in here}
     assert {name: licence for name, licence in told.items() if not is_permissive(licence)} == {}

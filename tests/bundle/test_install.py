@@ -14,9 +14,21 @@ import pytest
 
 import audit
 from jobs.bundle.install import install
-from jobs.bundle.machine import Machine, RefusedError, check_machine, room_needed, this_machine
 from jobs.bundle.reader import read_bundle
-from jobs.bundle.versions import CURRENT, PREVIOUS, HeldError, complete_versions, locked, roll_back, version_of
+from jobs.bundle.versions import (
+    CURRENT,
+    PREVIOUS,
+    HeldError,
+    Machine,
+    RefusedError,
+    check_machine,
+    complete_versions,
+    locked,
+    roll_back,
+    room_needed,
+    this_machine,
+    version_of,
+)
 from tests.bundle.disk import FIRST, OTHER, UPDATE, Disk, runs
 from tests.bundle.kills import LAUNCHER, Kills
 from tests.bundle.small import Small

@@ -9,8 +9,7 @@ from signal import SIGKILL
 import pytest
 
 from jobs.bundle.install import install
-from jobs.bundle.machine import this_machine
-from jobs.bundle.versions import complete_versions, locked
+from jobs.bundle.versions import complete_versions, locked, this_machine
 from tests.bundle.disk import FIRST, UPDATE, Disk, runs
 from tests.bundle.kills import LAUNCHER
 from tests.jobs.conftest import Cloister

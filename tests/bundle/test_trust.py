@@ -7,8 +7,16 @@ import pytest
 
 import audit
 from jobs.bundle.install import install, trusted_key
-from jobs.bundle.machine import RefusedError, this_machine
-from jobs.bundle.versions import CURRENT, TRUSTED, check_safe, order_of, roll_back, version_of
+from jobs.bundle.versions import (
+    CURRENT,
+    TRUSTED,
+    RefusedError,
+    check_safe,
+    order_of,
+    roll_back,
+    this_machine,
+    version_of,
+)
 from tests.bundle.disk import FIRST, UPDATE, Disk
 from tests.bundle.small import Small, write_bundle
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import engine
-from jobs.cluster.seen import ask, see
+from jobs.nights.cluster import ask, see
 from pipeline import RunPlan, run
 from pipeline.cluster.sharing import CHARACTERS
 from pipeline.plan import Cluster

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from jobs.cluster.local import end, read_local
+from jobs.nights.cluster import end, read_local
 from tests.jobs.conftest import Cloister, Place
 
 

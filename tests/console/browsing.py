@@ -15,12 +15,12 @@ from lxml import html
 
 import pipeline
 from jobs.cli import main
+from jobs.config.workspace import open_workspace
 from jobs.console.access.people import People, Person
 from jobs.console.app import make_app
 from jobs.console.house import House, Proxy
 from jobs.console.open import make_house
 from jobs.console.rights import Role
-from jobs.workspace import open_workspace
 
 HOST = "localhost"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import engine
 import pipeline
-from jobs.load import load_site
-from jobs.workspace import Workspace
+from jobs.config.load import load_site
+from jobs.config.workspace import Workspace
 from tests.models import write_bert_folder
 
 JOB = "papers"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.load import load_job
-from jobs.plan import make_plan
-from jobs.workspace import open_workspace
+from jobs.config.load import load_job
+from jobs.config.plan import make_plan
+from jobs.config.workspace import open_workspace
 from pipeline import Writing
 from pipeline.records.settings import job_digest
 from tests.golden.workspace.job_files import JOBS, job_file

@@ -14,7 +14,7 @@ import pytest
 
 import audit
 from jobs.cli import main
-from jobs.load import load_site
+from jobs.config.load import load_site
 
 LEASE = "The landlord leases the flat to the tenant. The rent is due on the first of the month.\n"
 INVOICE = "Invoice 2026-17. Total due: EUR 120.00. Please pay to the account below.\n"

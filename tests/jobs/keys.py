@@ -11,9 +11,9 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from jobs.config import job_config
-from jobs.section import Section
-from jobs.site import SiteConfig
+from jobs.config.job import job_config
+from jobs.config.section import Section
+from jobs.config.site import SiteConfig
 from tests.jobs.examples import JOB, SITE
 
 WIDTH = 120

@@ -2,9 +2,9 @@
 
 import pytest
 
-from jobs.amend import amend
+from jobs.config.amend import amend
+from jobs.config.source import parse_source
 from jobs.errors import ConfigError
-from jobs.source import parse_source
 
 VALUES = {"key": "keys/log-2.key", "public_key": 'ä "quoted" # no comment'}
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import audit
-from jobs.load import load_site
+from jobs.config.load import load_site
 from tests.jobs.conftest import Cloister, Place
 
 

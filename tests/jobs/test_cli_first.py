@@ -12,7 +12,7 @@ import pytest
 
 import configs
 from engine.gguf import GgmlType
-from jobs.config import job_config
+from jobs.config.job import job_config
 from tests.decoders import write_decoder
 from tests.jobs.conftest import LEASE, Cloister, Place
 

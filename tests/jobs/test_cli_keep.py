@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import audit
-from jobs.load import load_job, load_site
-from jobs.plan import make_plan
-from jobs.workspace import open_workspace
+from jobs.config.load import load_job, load_site
+from jobs.config.plan import make_plan
+from jobs.config.workspace import open_workspace
 from pipeline import Retention
 from tests.jobs.conftest import LEASE, SORT, Cloister, Place, entries, held
 

@@ -12,8 +12,8 @@ import pytest
 from engine.gguf import GgmlType
 from jobs.cli.printing import Table, print_table
 from jobs.cli.results import answer_of
-from jobs.load import load_site
-from jobs.lock import service_lock
+from jobs.config.load import load_site
+from jobs.stop import service_lock
 from jobs.visible import CONTROLS
 from tests.decoders import write_decoder
 from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place, finished

@@ -10,9 +10,9 @@ import pytest
 
 import pipeline
 from engine.gguf import GgmlType
-from jobs.asked import task_names
 from jobs.cli.init import examples
-from jobs.load import load_job, load_site
+from jobs.config.asked import task_names
+from jobs.config.load import load_job, load_site
 from tests.decoders import write_decoder
 from tests.jobs.conftest import LEASE, Cloister, Done, Place
 

@@ -7,11 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import pipeline
-from jobs.load import load_site
-from jobs.nights.ahead import Ahead, runs_to_come
-from jobs.nights.remedies import remedies
-from jobs.plan import make_plan
-from jobs.workspace import Workspace, load_job_of
+from jobs.config.load import load_site
+from jobs.config.plan import make_plan
+from jobs.config.workspace import Workspace, load_job_of
+from jobs.nights.ahead import Ahead, remedies, runs_to_come
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place, entries
 
 NIGHTLY = SORT + 'schedule: {{cron: "0 22 * * *", timezone: UTC}}\nwindow: {{until: "06:00"}}\n'

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import audit
-from jobs.load import load_site
+from jobs.config.load import load_site
 from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place, entries, finished, held
 from tests.models import write_bert_folder
 

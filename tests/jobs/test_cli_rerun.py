@@ -9,11 +9,11 @@ import pytest
 
 import jobs.cli.run
 import pipeline
-from jobs.config import JobConfig
+from jobs.config.job import JobConfig
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.console.pages.home import grid
-from jobs.nights.window import with_window
-from jobs.plan import make_site
-from jobs.workspace import open_workspace
+from jobs.nights.ahead import with_window
 from pipeline.records.nights import night_of
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place, finished
 

@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pipeline
-from jobs.plan import make_site
-from jobs.workspace import open_workspace
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from pipeline.backup.copying import sha256_of
 from tests.jobs.conftest import Cloister, Place, entries
 from tests.jobs.test_cli_backup import COMMAND, backups, kept, made, worked

@@ -13,9 +13,9 @@ import pytest
 import audit
 import pipeline
 from jobs.cli.run import lost_rows, report_lines
+from jobs.config.load import load_job, load_site
+from jobs.config.workspace import open_workspace
 from jobs.errors import ExitCode
-from jobs.load import load_job, load_site
-from jobs.workspace import open_workspace
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place
 
 

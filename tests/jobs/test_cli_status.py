@@ -15,13 +15,12 @@ import pytest
 
 import audit
 import pipeline
-from jobs.load import load_job, load_site
-from jobs.logs import start_logging
-from jobs.nights.calls.needs import is_nearly_full
-from jobs.plan import make_plan
-from jobs.progress import LineWatcher
+from jobs.config.load import load_job, load_site
+from jobs.config.plan import make_plan
+from jobs.config.workspace import Workspace
+from jobs.progress import LineWatcher, start_logging
+from jobs.trust.needs import is_nearly_full
 from jobs.visible import moment
-from jobs.workspace import Workspace
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place, entries
 from tests.jobs.nights.conftest import CRON, HOUR, served_by_turns
 from tests.jobs.nights.test_calling import site
@@ -238,7 +237,7 @@ def test_a_run_that_was_cut_off(ready: Place, cloister: Cloister) -> None:
 
 
 def test_a_log_that_was_not_verified(ready: Place, cloister: Cloister, monkeypatch: pytest.MonkeyPatch) -> None:
-    import jobs.nights.calls.needs as module
+    import jobs.trust.needs as module
 
     ready.drop("sort", "lease.txt", LEASE)
     assert cloister("run", "sort").code == 0

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import audit
-from jobs.doctor import CHECKS
-from jobs.doctor.patient import Patient
-from jobs.workspace import open_workspace
+from jobs.config.workspace import open_workspace
+from jobs.trust.doctor import CHECKS
+from jobs.trust.patient import Patient
 from tests.jobs.conftest import LEASE, SORT, Cloister, Place
 
 NOBODY = 65534
@@ -172,7 +172,7 @@ def test_a_clock_that_is_behind_the_log(waiting: Place, cloister: Cloister) -> N
     early = replace(audit.stamp_now(), time="2026-01-01T00:00:00.000000Z")
     (found,) = CHECKS["clock"].examine(Patient(waiting.root, open_workspace(None), stamp=lambda: early))
     assert found.stops
-    assert "before the last entry of the log" in found.sentence
+    assert "before the last entry of the log" in found.evidence
 
 
 @pytest.fixture

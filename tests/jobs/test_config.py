@@ -10,9 +10,9 @@ from typing import Any, get_args
 
 import pytest
 
-from jobs.config import NO_OCR, job_config, section_at, validate
-from jobs.section import Section
-from jobs.site import SiteConfig
+from jobs.config.job import NO_OCR, job_config, section_at, validate
+from jobs.config.section import Section
+from jobs.config.site import SiteConfig
 from pipeline.text.values import VALUES
 
 SCHEMA = Path(__file__).parent.parent.parent / "configs" / "job.schema.json"

@@ -4,8 +4,9 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
-from jobs.cli.printing import next_start_of, pace_of, starts
-from jobs.load import load_job
+from jobs.cli.printing import pace_of, starts
+from jobs.config.load import load_job
+from jobs.nights.ahead import next_start_of
 from tests.jobs.conftest import SORT, Place
 
 

@@ -8,7 +8,7 @@ import pytest
 import audit
 import pipeline
 from jobs.errors import ConfigError, Ending, ExitCode, OutputError, Problem, ending_of, worst
-from jobs.lock import ServiceHeldError
+from jobs.stop import ServiceHeldError
 
 
 def test_precedence_where_several_hold() -> None:

@@ -7,10 +7,10 @@ import pytest
 from ruamel.yaml import YAML
 
 import audit
-from jobs.config import job_config
+from jobs.config.job import job_config
+from jobs.config.load import load_job, load_site
+from jobs.config.site import SiteConfig
 from jobs.errors import ConfigError
-from jobs.load import load_job, load_site
-from jobs.site import SiteConfig
 from tests.jobs.examples import JOB, SITE
 from tests.jobs.keys import ENVIRONMENT, Key, keys, page, shown, value_at
 from tests.pages import ROOT

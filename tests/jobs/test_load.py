@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from jobs import load
-from jobs.config import JobConfig
+from jobs.config import load
+from jobs.config.job import JobConfig
+from jobs.config.load import load_job, load_site, shown
+from jobs.config.source import parse_source
 from jobs.errors import ConfigError, Problem
-from jobs.load import load_job, load_site, shown
-from jobs.source import parse_source
 from pipeline.text.values import VALUES
 
 GOOD = """\

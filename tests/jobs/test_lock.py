@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.lock import ServiceHeldError, holder, service_lock
+from jobs.stop import ServiceHeldError, holder, service_lock
 
-HOLD = "import sys; from pathlib import Path; from jobs.lock import service_lock\n"
+HOLD = "import sys; from pathlib import Path; from jobs.stop import service_lock\n"
 HOLD += "with service_lock(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
 
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pipeline
-from jobs.config import job_config
+from jobs.config.job import job_config
 from tests.jobs.conftest import Cloister, Place, entries
 from tests.jobs.counting import CountSettings
 

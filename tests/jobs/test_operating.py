@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from jobs.bundle.install import install
-from jobs.bundle.machine import this_machine
+from jobs.bundle.versions import this_machine
 from tests.bundle.disk import make_disk
 from tests.jobs.conftest import Cloister, Done
 from tests.pages import text_of

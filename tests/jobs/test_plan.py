@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import pipeline
+from jobs.config.load import load_job
+from jobs.config.plan import make_plan
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError
-from jobs.load import load_job
-from jobs.plan import make_plan
-from jobs.workspace import open_workspace
 from tests.jobs.conftest import WITH_PICTURES, Place
 
 

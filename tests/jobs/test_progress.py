@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from jobs.logs import start_logging
-from jobs.progress import EVERY_SECONDS, BarWatcher, LineWatcher, counting, saying, watcher_for
+from jobs.progress import EVERY_SECONDS, BarWatcher, LineWatcher, counting, saying, start_logging, watcher_for
 from pipeline import COMPUTING, READING
 
 

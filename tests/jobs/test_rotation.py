@@ -12,11 +12,11 @@ import pytest
 import audit
 import pipeline
 from jobs.cli.audit_key import rotate_key
+from jobs.config.amend import NEXT
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError
-from jobs.lock import ServiceHeldError, service_lock
-from jobs.plan import make_site
-from jobs.settle import NEXT
-from jobs.workspace import open_workspace
+from jobs.stop import ServiceHeldError, service_lock
 from pipeline.records.handover import hand_over
 from pipeline.records.journal import Journal
 from tests.audit.test_crash import Disk, die_at, intercepted

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobs.config.source import MAX_BYTES, MAX_DEPTH, Place, parse_source
 from jobs.errors import ConfigError, Problem
-from jobs.source import MAX_BYTES, MAX_DEPTH, Place, parse_source
 
 
 def problem_of(data: bytes) -> Problem:

@@ -12,7 +12,7 @@ import pytest
 import audit
 import pipeline
 from jobs.cli.app import make_app
-from jobs.load import load_site
+from jobs.config.load import load_site
 from pipeline.version import this_version
 from tests.jobs.conftest import Cloister, Place, entries
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.load import load_job
-from jobs.plan import digest_today
-from jobs.workspace import mount_point, open_workspace
+from jobs.config.load import load_job
+from jobs.config.plan import digest_today
+from jobs.config.workspace import mount_point, open_workspace
 from tests.jobs.conftest import LEASE, SORT, Cloister, Place
 
 

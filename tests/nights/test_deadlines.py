@@ -20,10 +20,10 @@ import pipeline
 import pipeline.answer.compute
 import pipeline.stages.begin
 from jobs.cli.check import plan_all
-from jobs.load import load_site
-from jobs.nights.window import with_window
-from jobs.plan import make_plan
-from jobs.workspace import Workspace, load_job_of
+from jobs.config.load import load_site
+from jobs.config.plan import make_plan
+from jobs.config.workspace import Workspace, load_job_of
+from jobs.nights.ahead import with_window
 from pipeline.answer.compute import Embedding
 from pipeline.document import Parsed
 from tests.jobs.conftest import SORT, Place

@@ -17,12 +17,12 @@ import pytest
 
 import audit
 import pipeline
-from jobs.logs import start_logging
+from jobs.config.workspace import open_workspace
 from jobs.nights.ledger import now_of
 from jobs.nights.service import Service
 from jobs.nights.wake import Wake
+from jobs.progress import start_logging
 from jobs.stop import Stop
-from jobs.workspace import open_workspace
 from tests.jobs.conftest import LEASE, SORT, Place
 from tests.jobs.nights.clockwork import Clockwork
 

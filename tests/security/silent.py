@@ -11,12 +11,12 @@ import subprocess
 import sys
 import time
 
-from jobs.silence.isolated import NOT_ALLOWED
-from jobs.silence.tracer import NoTracerError, trace
+from jobs.trust.isolated import NOT_ALLOWED
+from jobs.trust.tracer import NoTracerError, trace
 
 BROWSER = ("chrome", "chromium", "headless_shell", "chrome-headless", "chrome_crashpad")
 """The names of the browser's programs, as the kernel cuts them to 15 characters."""
-ISOLATED = (sys.executable, "-m", "jobs.silence.isolated")
+ISOLATED = (sys.executable, "-m", "jobs.trust.isolated")
 
 
 def main(arguments: list[str]) -> int:

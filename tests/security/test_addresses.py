@@ -6,7 +6,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from jobs.silence.addresses import Address, Where, parse_address
+from jobs.trust.tracer import Address, Where, parse_address
 
 
 def inet(host: str, port: int, family: int = socket.AF_INET) -> bytes:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from jobs.silence.clients import OF_LIBRARY, OF_OTHERS
+from jobs.silence.seal import OF_LIBRARY, OF_OTHERS
 from tests.jobs.conftest import LEASE, Place, cloister, place, ready  # noqa: F401
 from tests.security.closure import closure, files, normal, speakers, symbols
 

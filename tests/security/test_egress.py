@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.silence import deliberate
-from jobs.silence.samples import write_samples
 from jobs.silence.seal import TRACED
+from jobs.trust import deliberate
+from jobs.trust.samples import write_samples
 from pipeline.parse.sandbox import landlock
 from tests.jobs.conftest import LEASE, Cloister, Place, cloister, entries, place, ready  # noqa: F401
 
@@ -29,7 +29,7 @@ sys.meta_path.insert(0, Finder)
 BLIND = """
 import os
 import pipeline
-from jobs.silence.proof import _prove_tracer
+from jobs.trust.proof import _prove_tracer
 from pipeline.parse.sandbox import landlock
 import ctypes
 ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS

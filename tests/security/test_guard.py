@@ -232,11 +232,11 @@ def test_each_command_is_held_by_the_kernel_but_those_that_are_named(words: str,
 def test_whatever_goes_wrong_outside_who_asked_is_told() -> None:
     """And what is asked for next is started."""
     code = """
-from jobs.silence import outside
-outside.stay_outside()
-try: outside.start(["true"], unknown=True)
+from jobs.silence import seal
+seal.stay_outside()
+try: seal.start(["true"], unknown=True)
 except TypeError as error: print("told")
-print(outside.start(["true"]).wait())
+print(seal.start(["true"]).wait())
 """
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.split() == ["told", "0"]

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.silence import deliberate, isolated
-from jobs.silence.addresses import Where
 from jobs.silence.seal import TRACED
-from jobs.silence.tracer import Trace, trace
+from jobs.trust import deliberate, isolated
+from jobs.trust.tracer import Trace, Where, trace
 from tests.faults.hindered import UNHINDERED
 
 pytestmark = pytest.mark.skipif(TRACED in os.environ, reason="a tracer looks at the tests themselves")
@@ -59,7 +58,7 @@ def seen(found: Trace) -> list[tuple[str, str]]:
 
 
 def test_calls_of_python_of_native_code_of_a_child_and_of_resolvers_are_seen() -> None:
-    found = trace([*PYTHON, "-m", "jobs.silence.deliberate"])
+    found = trace([*PYTHON, "-m", "jobs.trust.deliberate"])
     assert found.code == 0
     assert set(seen(found)) == set(deliberate.CALLS.values())
     assert {each.where for each, _ in found.outside()} == {Where.OUTSIDE, Where.NAME}
@@ -118,7 +117,7 @@ socket.send_fds(one, [b"x"], [0]); print(socket.recv_fds(two, 1, 1)[0])
 
 
 def test_programs_may_be_excepted_by_name() -> None:
-    found = trace([*PYTHON, "-m", "jobs.silence.deliberate"])
+    found = trace([*PYTHON, "-m", "jobs.trust.deliberate"])
     (program,) = {each.program for each in found.seen}
     assert found.outside(but=[program]) == []
 
@@ -136,7 +135,7 @@ def test_a_suite_that_passes_but_is_not_silent_fails(tmp_path: Path) -> None:
 
 
 def test_a_tracer_under_a_tracer_says_so(tmp_path: Path) -> None:
-    code = "from jobs.silence.tracer import trace\ntry: trace(['true'])\nexcept Exception as error: print(error)"
+    code = "from jobs.trust.tracer import trace\ntry: trace(['true'])\nexcept Exception as error: print(error)"
     _, lines = traced(code, tmp_path)
     assert lines == ["another tracer looks at this process already (seccomp user notification)"]
 
@@ -149,7 +148,7 @@ def test_a_command_that_is_not_there_is_told() -> None:
 def test_where_filters_are_not_allowed_it_is_told() -> None:
     """tests/faults/hindered.py forbids seccomp to its command."""
     hinder = Path(__file__).parents[1] / "faults" / "hindered.py"
-    code = "from jobs.silence.tracer import trace\ntry: trace(['true'])\nexcept Exception as error: print(error)"
+    code = "from jobs.trust.tracer import trace\ntry: trace(['true'])\nexcept Exception as error: print(error)"
     done = subprocess.run(
         [sys.executable, str(hinder), "seccomp", *PYTHON, "-c", code], capture_output=True, text=True, check=False
     )
@@ -169,7 +168,7 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as away:
     except OSError as error: print(error.strerror)
 """
     done = subprocess.run(
-        [*PYTHON, "-m", "jobs.silence.isolated", *PYTHON, "-c", code], capture_output=True, text=True, check=False
+        [*PYTHON, "-m", "jobs.trust.isolated", *PYTHON, "-c", code], capture_output=True, text=True, check=False
     )
     if done.returncode == isolated.NOT_ALLOWED:
         pytest.skip(done.stderr)

@@ -5,21 +5,48 @@ gives them, so that links to a part of a page lead there.
 """
 
 import base64
+import json
 import posixpath
 import re
-from collections.abc import Iterable
+import unicodedata
+from hashlib import sha256
 from html import escape
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from jobs.bundle.create.page import format_page
 from jobs.bundle.create.source import Source
 from jobs.bundle.manifest import Content
 
 INDEX: Final = "pages/index.html"
 _FIRST: Final = ("README.md", "jobs/README.md", "configs/README.md")  # what a reader needs first
+_CONFIGS: Final = "configs"
+_DOCUMENTS: Final = "tests/corpus/demo"
+_EXPECTED: Final = f"{_DOCUMENTS}/expected.json"
+_MOST = 8  # documents of a job
+_LETTERS: Final = str.maketrans({"ß": "ss", "\u0131": "i", "ø": "o", "æ": "ae", "ł": "l"})
 _PICTURES: Final = {".png": "image/png", ".jpg": "image/jpeg", ".svg": "image/svg+xml"}
+_STYLE: Final = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
+_SOURCE: Final = base64.b64encode(sha256(_STYLE.encode()).digest()).decode()
+_PAGE: Final = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-{source}'; img-src data:">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<nav><a href="{up}index.html">All pages</a></nav>
+<main>
+{body}</main>
+</body>
+</html>
+"""
 
 
 def make_pages(source: Source) -> list[Content]:
@@ -32,22 +59,17 @@ def make_pages(source: Source) -> list[Content]:
         path = _path(name)
         titles.append((path, f"{title} ({name})"))
         contents.append(Content(f"pages/{path}", "page", format_page(title, "../" * path.count("/"), body)))
-    return [*contents, Content(INDEX, "page", format_page("Pages of Cloister", "", _index(titles)))]
+    lines = "".join(f'<li><a href="{escape(path)}">{escape(title)}</a></li>\n' for path, title in titles)
+    beside = '<p>Beside them: <a href="../licences/index.html">the licences</a> of all parts, and in the folder sbom/ '
+    index = f"<h1>Pages of Cloister</h1>\n<ul>\n{lines}</ul>\n{beside}their list for programs (CycloneDX).</p>\n"
+    return [*contents, Content(INDEX, "page", format_page("Pages of Cloister", "", index))]
 
 
 def _path(name: str) -> str:
-    """The path of a page below pages/."""
     return name.removesuffix(".md") + ".html"
 
 
-def _index(titles: Iterable[tuple[str, str]]) -> str:
-    lines = "".join(f'<li><a href="{escape(path)}">{escape(title)}</a></li>\n' for path, title in titles)
-    beside = '<p>Beside them: <a href="../licences/index.html">the licences</a> of all parts, and in the folder sbom/ '
-    return f"<h1>Pages of Cloister</h1>\n<ul>\n{lines}</ul>\n{beside}their list for programs (CycloneDX).</p>\n"
-
-
 def _render(source: Source, name: str, pages: frozenset[str]) -> tuple[str, str]:
-    """The title of a page, and its body as HTML."""
     from markdown_it import MarkdownIt  # no other command has to wait for it
 
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
@@ -102,3 +124,31 @@ def _picture(source: Source, name: str, target: str) -> str:
     if kind is None or found not in source.files:
         return ""
     return f"data:{kind};base64,{base64.b64encode(source.read(found)).decode()}"
+
+
+def format_page(title: str, up: str, body: str) -> bytes:
+    """A page. `up`: how its folder reaches that of all pages, as "" or "../". `body` is HTML."""
+    return _PAGE.format(source=_SOURCE, style=_STYLE, title=escape(title), up=up, body=body).encode()
+
+
+def make_examples(source: Source) -> list[Content]:
+    """jobs/NAME.yaml for each example, and jobs/documents/NAME/ with documents of which something is found."""
+    jobs = [name for name in source.below(_CONFIGS, ".yaml") if name.count("/") == 1]
+    contents = [Content(f"jobs/{posixpath.basename(name)}", "job", source.read(name)) for name in jobs]
+    known = {posixpath.basename(name).removesuffix(".yaml") for name in jobs}
+    expected: dict[str, dict[str, Any]] = json.loads(source.read(_EXPECTED) if _EXPECTED in source.files else "{}")
+    for job, documents in sorted(expected.items()):
+        if job in known:
+            done = sorted(name for name, told in documents.items() if told.get("state") == "done")
+            there = [name for name in done if f"{_DOCUMENTS}/{job}/{name}" in source.files]
+            for name in there[:_MOST]:
+                path = f"jobs/documents/{job}/{_plain(posixpath.basename(name))}"
+                contents.append(Content(path, "document", source.read(f"{_DOCUMENTS}/{job}/{name}")))
+    return contents
+
+
+def _plain(name: str) -> str:
+    """A name of the characters that a bundle allows."""
+    bare = unicodedata.normalize("NFKD", name.translate(_LETTERS))
+    ascii_ = "".join(sign for sign in bare if not unicodedata.combining(sign))
+    return re.sub(r"-+(?=\.)", "", re.sub(r"-*[^A-Za-z0-9._-]+-*", "-", ascii_)).strip("-.")

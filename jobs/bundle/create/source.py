@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from jobs.bundle.manifest import PRODUCT
+from jobs.config.load import shown
 from jobs.errors import ConfigError, Problem
-from jobs.load import shown
 
 PROJECT: Final = "pyproject.toml"
 LOCK: Final = "requirements.lock"
@@ -64,7 +64,9 @@ def open_source(folder: Path) -> Source:
     if not folder.is_dir():
         raise ConfigError(Problem(shown(folder), "is no folder", f"a checkout of {PRODUCT} with {PROJECT} and {LOCK}"))
     checkout = (folder / ".git").exists()
-    found = Source(folder, tuple(sorted(_tracked(folder) if checkout else _walked(folder))))
+    tracked = _git(folder, "ls-files", "-z").split("\0") if checkout else []
+    files = [name for name in tracked if name and (folder / name).is_file()] if checkout else _walked(folder)
+    found = Source(folder, tuple(sorted(files)))
     if missing := [name for name in NEEDED if name not in found.files]:
         what = f"is no whole source of {PRODUCT}: it has no {', '.join(missing)}"
         raise ConfigError(Problem(shown(folder), what, None, "name a checkout of it: --source FOLDER"))
@@ -89,22 +91,14 @@ def _check_committed(source: Source) -> None:
     bundle again."""
     parts = sorted({file.split("/")[0] for file in source.files})
     told = _git(source.folder, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", *parts)
-    changed = [line[3:] for line in told.split("\0") if line] + _passed_over(source.folder)
+    changed = [line[3:] for line in told.split("\0") if line]
+    # files that git was told not to compare (assume-unchanged), or not to have here (skip-worktree)
+    listed = _git(source.folder, "ls-files", "-v", "-z").split("\0")
+    changed += [line[2:] for line in listed if line[:1].islower() or line[:1] == "S"]
     if changed:
         names = ", ".join(changed[:_LISTED]) + (f" and {len(changed) - _LISTED} more" if changed[_LISTED:] else "")
         what = f"has changes that are not committed: {names}"
         raise ConfigError(Problem(shown(source.folder), what, "a clean checkout", "commit them, or put them aside"))
-
-
-def _passed_over(folder: Path) -> list[str]:
-    """The files that git was told not to compare (assume-unchanged), or not to have here (skip-worktree)."""
-    listed = _git(folder, "ls-files", "-v", "-z").split("\0")
-    return [line[2:] for line in listed if line[:1].islower() or line[:1] == "S"]
-
-
-def _tracked(folder: Path) -> list[str]:
-    listed = _git(folder, "ls-files", "-z").split("\0")
-    return [name for name in listed if name and (folder / name).is_file()]
 
 
 def _walked(folder: Path) -> list[str]:

@@ -7,8 +7,8 @@ from typing import Any, Final
 import pytest
 
 import pipeline
-from jobs.plan import make_site
-from jobs.workspace import open_workspace
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from tests.console.browser.served import Served
 from tests.console.browser.watch import Watch
 from tests.thorough import ALL

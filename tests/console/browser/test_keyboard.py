@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import pipeline
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.console.rights import Role
-from jobs.plan import make_site
-from jobs.workspace import open_workspace
 from tests.console.browser.served import PASSPHRASE, Served, serve
 from tests.console.browser.watch import Watch
 from tests.console.browser.workspaces import TRIAGE

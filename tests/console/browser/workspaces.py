@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 import pipeline
-from jobs.plan import make_site
-from jobs.workspace import open_workspace
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from tests.console.browsing import command
 from tests.console.hostile import documents
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import audit
 from jobs.cli import main
-from jobs.load import load_site
+from jobs.config.load import load_site
 from tests.golden.workspace.fixed import Clock, fix, module
 from tests.golden.workspace.job_files import job_file
 from tests.golden.workspace.models import write_models

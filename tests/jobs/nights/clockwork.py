@@ -6,8 +6,7 @@ from datetime import datetime
 
 from apscheduler.triggers.base import BaseTrigger
 
-from jobs.nights.ledger import now_of
-from jobs.nights.schedule import Due, Schedules
+from jobs.nights.ledger import Due, Schedules, now_of
 
 
 @dataclass

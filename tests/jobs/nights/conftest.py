@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from jobs.logs import start_logging
+from jobs.config.workspace import open_workspace
 from jobs.nights.service import Service
 from jobs.nights.wake import Wake
+from jobs.progress import start_logging
 from jobs.stop import Stop
-from jobs.workspace import open_workspace
 from tests.jobs.conftest import SORT, Place
 from tests.jobs.nights.clockwork import Clockwork
 

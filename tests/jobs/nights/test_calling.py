@@ -15,16 +15,16 @@ import pytest
 import audit
 import jobs.cli.run
 import pipeline
-from jobs.config import JobConfig
-from jobs.logs import start_logging
-from jobs.nights.calls.calling import Calling
-from jobs.nights.folders import RETRY_SECONDS
-from jobs.nights.schedule import Schedules
+from jobs.config.job import JobConfig
+from jobs.config.workspace import open_workspace
+from jobs.nights.ahead import with_window
+from jobs.nights.calling import Calling
+from jobs.nights.ledger import Schedules
+from jobs.nights.served import RETRY_SECONDS
 from jobs.nights.service import Service
 from jobs.nights.wake import Wake
-from jobs.nights.window import with_window
+from jobs.progress import start_logging
 from jobs.stop import Stop
-from jobs.workspace import open_workspace
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place, entries
 from tests.pages import ROOT
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.nights.cron import MACROS, find_zone, next_start, parse_cron
+from jobs.config.cron import MACROS, find_zone, next_start, parse_cron
 
 MINUTE = timedelta(minutes=1)
 NAMES = {"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10}
@@ -204,7 +204,7 @@ def test_what_is_no_time_zone(name: str, says_: str) -> None:
 
 
 def test_a_machine_without_time_zone_data_is_told_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jobs.nights.cron.available_timezones", set)
+    monkeypatch.setattr("jobs.config.cron.available_timezones", set)
     with pytest.raises(ValueError, match="install the package tzdata"):
         find_zone("Europe/Nowhere")
     assert find_zone("UTC") is UTC

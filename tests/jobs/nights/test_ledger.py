@@ -7,11 +7,11 @@ import pytest
 
 import audit
 import pipeline
-from jobs.config import JobConfig, job_config, validate
+from jobs.config.job import JobConfig, job_config, validate
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 from jobs.nights.ledger import Ledger
 from jobs.nights.starts import Outcome
-from jobs.plan import make_site
-from jobs.workspace import open_workspace
 from tests.jobs.conftest import Cloister, Place, entries, held
 from tests.jobs.nights.clockwork import Clockwork
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from apscheduler.triggers.cron import CronTrigger
 
-from jobs.nights.cron import next_start, parse_cron
+from jobs.config.cron import next_start, parse_cron
 from tests.jobs.nights.test_cron import means
 from tests.jobs.nights.zones import Change, clocks_of
 
@@ -36,7 +36,7 @@ NIGHTS = [
 
 
 def ours(text: str, zone: ZoneInfo, begin: datetime, end: datetime) -> Starts:
-    """The starts (UTC) after `begin` and before `end` by jobs/nights/cron.py."""
+    """The starts (UTC) after `begin` and before `end` by jobs/config/cron.py."""
     starts, line = [begin], parse_cron(text)
     while (start := next_start(line, starts[-1], zone)) is not None and start.astimezone(UTC) < end:
         starts.append(start.astimezone(UTC))

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError
-from jobs.logs import log_file, start_logging
 from jobs.nights.reload import read_again
-from jobs.workspace import open_workspace
+from jobs.progress import log_file, start_logging
 from tests.jobs.conftest import LEASE, SORT, Cloister, Place, entries
 from tests.jobs.nights.serving import serve, wait_for
 from tests.jobs.nights.test_calling import FILE, site, told

@@ -15,25 +15,33 @@ import pytest
 
 import audit
 import pipeline
+from jobs.config.plan import make_site
+from jobs.config.workspace import Workspace, open_workspace
 from jobs.errors import Ending, ExitCode, Problem
-from jobs.logs import start_logging
-from jobs.nights.handing.answer import Answer, read_answer, write_answer
-from jobs.nights.handing.follow import Follower
-from jobs.nights.handing.request import Handed, format_request, leave_request, make_folder, new_request, runs_of
-from jobs.nights.handing.requests import Requests
-from jobs.nights.schedule import Schedules
+from jobs.nights.follow import Follower
+from jobs.nights.ledger import Schedules
+from jobs.nights.request import (
+    Answer,
+    Handed,
+    format_request,
+    leave_request,
+    make_folder,
+    new_request,
+    read_answer,
+    runs_of,
+    write_answer,
+)
+from jobs.nights.requests import Requests
 from jobs.nights.service import Service
 from jobs.nights.wake import Wake
-from jobs.plan import make_site
-from jobs.progress import LineWatcher
+from jobs.progress import LineWatcher, start_logging
 from jobs.stop import Stop
-from jobs.workspace import Workspace, open_workspace
 from tests.jobs.conftest import LEASE, SORT, Place, entries, held
 
 YEARLY = SORT.replace("model:", 'schedule: {{cron: "0 0 1 1 *", timezone: UTC}}\nmodel:')
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files to another user")
-HOLD = "import sys; from pathlib import Path; from jobs.lock import service_lock\n"
+HOLD = "import sys; from pathlib import Path; from jobs.stop import service_lock\n"
 HOLD += "with service_lock(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
 REPORT = pipeline.RunReport(
     run="20261127T000000Z-abcdef",

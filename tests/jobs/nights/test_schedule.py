@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 from apscheduler.triggers.base import BaseTrigger
 
-from jobs.config import validate
-from jobs.nights.schedule import CronTrigger, Due, Schedules
+from jobs.config.job import validate
+from jobs.config.when import ScheduleConfig
+from jobs.nights.ledger import CronTrigger, Due, Schedules
 from jobs.nights.starts import GRACE
-from jobs.nights.when import ScheduleConfig
 
 
 class At(BaseTrigger):

@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 import pytest
 
 import audit
-from jobs.logs import start_logging
-from jobs.nights.folders import QUIET_SECONDS, RETRY_SECONDS
+from jobs.config.workspace import open_workspace
+from jobs.nights.served import QUIET_SECONDS, RETRY_SECONDS
 from jobs.nights.service import Service
 from jobs.nights.wake import Wake
+from jobs.progress import start_logging
 from jobs.stop import Stop
-from jobs.workspace import open_workspace
 from tests.jobs.conftest import INVOICE, LEASE, SORT, Cloister, Place, entries
 from tests.jobs.nights.clockwork import Clockwork
 from tests.jobs.nights.conftest import CRON, HOUR, Bench

@@ -11,7 +11,7 @@ import pytest
 
 import audit
 import pipeline
-from jobs.nights.folders import RETRY_SECONDS
+from jobs.nights.served import RETRY_SECONDS
 from tests.jobs.conftest import LEASE, SORT, Place, entries
 from tests.jobs.nights.conftest import CRON, HOUR, NOON, Bench, served_by_turns
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from jobs.config import validate
+from jobs.config.job import validate
+from jobs.config.when import ScheduleConfig
 from jobs.nights.starts import GRACE, Outcome, Starts, starts_between
-from jobs.nights.when import ScheduleConfig
 from pipeline import Rule
 
 EVENING = datetime(2026, 12, 23, 21, tzinfo=UTC)  # 22:00 in Berlin

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from jobs.config import JobConfig, job_config, validate
-from jobs.nights.turns import Turn, in_order, share_of
+from jobs.config.job import JobConfig, job_config, validate
+from jobs.nights.starts import Turn, in_order, share_of
 
 NOW = datetime(2026, 12, 1, 22, tzinfo=UTC)
 MORNING = NOW + timedelta(hours=9)

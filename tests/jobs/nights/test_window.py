@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from jobs.config import InvalidError, JobConfig, job_config, validate
-from jobs.nights.window import _machine_zone, window_end, zone_of
+from jobs.config.job import InvalidError, JobConfig, job_config, validate
+from jobs.nights.ahead import _machine_zone, window_end, zone_of
 
 JOB = {"job": "a", "model": {"name": "m"}, "task": {"type": "summarize", "sentences": 3}}
 

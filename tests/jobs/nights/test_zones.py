@@ -26,7 +26,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from jobs.nights.cron import next_start, parse_cron
+from jobs.config.cron import next_start, parse_cron
 from tests.jobs.nights.zones import BEGIN, DAY, END, Alike, Change, Clocks, alike, clocks_of, first_moment, offset_at
 
 MINUTES = range(1440)

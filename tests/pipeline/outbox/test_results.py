@@ -10,8 +10,8 @@ import pytest
 import jobs.errors
 import pipeline
 from jobs.cli.options import check_job
-from jobs.site import SiteConfig
-from jobs.workspace import Workspace
+from jobs.config.site import SiteConfig
+from jobs.config.workspace import Workspace
 from pipeline import BadPartError, RunPlan, Site
 from tests.pipeline.conftest import Witness
 from tests.pipeline.tables import old_schema, write_part

@@ -6,8 +6,8 @@ from dataclasses import fields
 
 import pytest
 
-from jobs.config import section_at
-from jobs.site import LimitsConfig, SiteConfig
+from jobs.config.job import section_at
+from jobs.config.site import LimitsConfig, SiteConfig
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse import Limits
 from pipeline.parse.unpack.streams import Concatenated, gzipped

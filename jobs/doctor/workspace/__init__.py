@@ -1,1 +1,0 @@
-"""Checks of a workspace, and of what it asks of the machine."""
