@@ -226,7 +226,7 @@ def _workspace(arguments: list[str]) -> Path | None:
     named = [value for flag, value in pairwise(arguments) if flag == "--workspace"]
     named += [flag.removeprefix("--workspace=") for flag in arguments if flag.startswith("--workspace=")]
     try:
-        found: Path = import_module("jobs.workspace").find_workspace(Path(named[0]) if named else None)
+        found: Path = import_module("jobs.config.workspace").find_workspace(Path(named[0]) if named else None)
         return found
     except (ConfigError, OSError):
         return None

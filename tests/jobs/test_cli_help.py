@@ -97,7 +97,7 @@ def test_wrong_usage(arguments: list[str], cloister: Cloister) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "more"), [(["--help"], {"audit", "pydantic", "ruamel", "jobs.load"}), (["run", "x"], set())]
+    ("arguments", "more"), [(["--help"], {"audit", "pydantic", "ruamel", "jobs.config.load"}), (["run", "x"], set())]
 )
 def test_help_and_mistakes_load_nothing_that_computes(tmp_path: Path, arguments: list[str], more: set[str]) -> None:
     heavy = {"numba", "numpy", "pyarrow", "engine", "pipeline.plan", "apscheduler", *more}
