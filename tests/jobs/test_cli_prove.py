@@ -14,7 +14,7 @@ import pytest
 import audit
 from jobs.cli.audit_keep import format_sheet, terminal_code
 from jobs.config.load import load_site
-from pipeline.tasks import classify
+from pipeline.tasks.classify import answers as classify
 from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place, finished
 from tests.jobs.qr import decode_svg, decode_terminal
 

@@ -247,9 +247,7 @@ def test_check_refuses_a_window_that_excludes_every_start(ready: Place, cloister
 
 
 def test_the_console_shows_a_night_whose_window_closed_as_no_failure() -> None:
-    night = pipeline.Night(
-        "2026-11-27", "sort", "window_closed", None, ("r",), "", None, 1.0, {"done": 3, "failed": 1, "pending": 9}
-    )
+    night = pipeline.Night("2026-11-27", "sort", "window_closed", ("r",), 1.0, {"done": 3, "failed": 1, "pending": 9})
     _, cells = grid([night], None)
     cell = cells["sort"]["2026-11-27"]
     assert (cell.look, cell.number, cell.says) == ("window-closed", 4, "window closed")

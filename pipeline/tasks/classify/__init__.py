@@ -8,10 +8,10 @@ mean of the three most similar anywhere. Scores are a softmax over the labels an
 
 With a head that was learned from examples (`cloister learn`): the label that the head finds most probable, by the mean
 of the passages' vectors and perhaps by the words; its score is how often such an answer was right. `accept` sends the
-answers to review of which too many could be wrong (pipeline/heads/risk.py).
+answers to review of which too many could be wrong (`head.py`).
 
 On a model that classifies texts itself, with `labels: from_model`: its own labels, by its outputs over the windows of
-the document (`own/labels.py`).
+the document (`answers.py`).
 
 On a model that writes: the label that it would answer, by the exact probability of each. Nothing is written and nothing
 is parsed. The probabilities of the labels, and of a further one that stands for "none of them", are made to sum to 1. A

@@ -2,14 +2,14 @@
 
 On a model that embeds: values of the type are found in the whole text, each with its place. A value is scored by two
 things of equal weight: how near in meaning its passage is to the field's name and description, and how fully the words
-beside it name the field (`embedding/labels.py`). Of equal scores the earlier place holds. Evidence is the value itself.
+beside it name the field (`naming.py`). Of equal scores the earlier place holds. Evidence is the value itself.
 
-On a model that tags tokens: its entities (`own/tagged.py`). On one that answers questions by a span of a text: the
-description of each field is its question (`own/questions.py`).
+On a model that tags tokens: its entities (`own.py`). On one that answers questions by a span of a text: the
+description of each field is its question (`own.py`).
 
 With a head that was learned from examples (`cloister learn`): the candidate that the head likes best; its score is the
-probability that it is right. Candidates of a text are also lines, names and dates (`pipeline/heads/candidates.py`).
-`accept` sends documents to review with values, or nulls, of which too many could be wrong (pipeline/heads/findings.py).
+probability that it is right. Candidates of a text are also lines, names and dates (``candidates.py``).
+`accept` sends documents to review with values, or nulls, of which too many could be wrong (`head.py`).
 
 On a model that writes: JSON that has every field, each a quote, under the rule that it is a passage of the document, or
 null. For a type other than text what may be quoted are the values of that type that the text has; where it has none,
