@@ -8,8 +8,8 @@ On a model that tags tokens: its entities (`own.py`). On one that answers questi
 description of each field is its question (`own.py`).
 
 With a head that was learned from examples (`cloister learn`): the candidate that the head likes best; its score is the
-probability that it is right. Candidates of a text are also lines, names and dates (``candidates.py``).
-`accept` sends documents to review with values, or nulls, of which too many could be wrong (`head.py`).
+probability that it is right. Candidates of a text are also lines, names and dates (`candidates.py`).
+`accept` sends documents to review with values, or nulls, of which too many could be wrong (`promises.py`).
 
 On a model that writes: JSON that has every field, each a quote, under the rule that it is a passage of the document, or
 null. For a type other than text what may be quoted are the values of that type that the text has; where it has none,
