@@ -22,7 +22,7 @@ from structlog.typing import EventDict, FilteringBoundLogger, Processor, Wrapped
 import pipeline
 from jobs.config.load import shown
 from jobs.errors import ConfigError, Problem
-from jobs.visible import one_line, visible
+from jobs.visible import inside_in_words, visible
 
 Fact = str | int | float | None
 EVERY_SECONDS = 10.0
@@ -162,15 +162,6 @@ def done_in(seconds: float | None, now: datetime) -> str:
         return ""
     done = now + timedelta(seconds=seconds)
     return f"done about {done:%H:%M}" if done.date() == now.date() else f"done about {done:%a %Y-%m-%d %H:%M}"
-
-
-def inside_in_words(inside: Mapping[str, Fact]) -> str:
-    """`page 12 of 300 of a.pdf`, `3,000 of 90,000 tokens of a document`: how far one is that takes a while."""
-    whole = "" if inside["of"] is None else f" of {inside['of']:,}"
-    of = f" of {one_line(str(inside['document'] or 'a document'))}"
-    if inside["counts"] == "pages":
-        return f"page {inside['done']:,}{whole}{of}"
-    return f"{inside['done']:,}{whole} tokens{of}"
 
 
 Watcher = LineWatcher | BarWatcher

@@ -2,7 +2,9 @@
 around, and times as this machine's clock shows them."""
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 # C0 but the line feed, DEL, C1; the marks, embeddings, overrides and isolates of the bidirectional algorithm (Unicode
 # UAX 9); line and paragraph separators; the byte order mark; lone surrogates, which stand for bytes of names that are
@@ -37,3 +39,12 @@ def counted(number: int, noun: str) -> str:
     """`1 document`, `2 documents`, `2 entries`, `2 processes`."""
     plural = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}{'es' if noun.endswith('ss') else 's'}"
     return f"{number:,} {noun if number == 1 else plural}"
+
+
+def inside_in_words(inside: Mapping[str, Any]) -> str:
+    """`page 12 of 300 of a.pdf`, `3,000 of 90,000 tokens of a document`: how far one is that takes a while."""
+    whole = "" if inside["of"] is None else f" of {inside['of']:,}"
+    of = f" of {one_line(str(inside['document'] or 'a document'))}"
+    if inside["counts"] == "pages":
+        return f"page {inside['done']:,}{whole}{of}"
+    return f"{inside['done']:,}{whole} tokens{of}"

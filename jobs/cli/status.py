@@ -17,11 +17,10 @@ from jobs.config.plan import check_places, load_and_plan, refusal_of
 from jobs.errors import ConfigError, ExitCode
 from jobs.nights.ahead import look_ahead, next_start_of
 from jobs.nights.watch import Beside
-from jobs.progress import inside_in_words
 from jobs.stop import holder
 from jobs.trust.doctor import hindrances
 from jobs.trust.needs import needs
-from jobs.visible import counted, moment, one_line
+from jobs.visible import counted, inside_in_words, moment, one_line
 
 _UNSERVED = timedelta(hours=1)
 _Loaded: TypeAlias = "tuple[LoadedJob, pipeline.RunPlan] | ConfigError | OSError"

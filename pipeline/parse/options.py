@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+NO_WORDS = "not read: no words were recognised"
+
 Far = Callable[[int, int], None]
 """Told how many pages of a document are read, of how many."""
 

@@ -21,8 +21,7 @@ from pipeline.parse.child.channel import ChannelClosedError, ChannelTimeoutError
 from pipeline.parse.child.process import ServerProcess
 from pipeline.parse.limits import Limits
 from pipeline.parse.ocr.recognised import Detected, Recognised, lacking, parse_detected, parse_recognised
-from pipeline.parse.options import Far, nowhere
-from pipeline.parse.pictures.given import NO_WORDS
+from pipeline.parse.options import NO_WORDS, Far, nowhere
 
 _MEMORY = 1 << 30  # bytes of address space that Tesseract needs beside the picture
 _OSD = "osd"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from pipeline.parse.encoding.legible import has_words
 from pipeline.parse.members import Members
-from pipeline.parse.options import Options
+from pipeline.parse.options import NO_WORDS, Options
 from pipeline.parse.pictures.pixels import straightened
 
 _PAGES = 500  # pages of a document that are given away
@@ -18,7 +18,6 @@ _BESIDE = 100  # pictures beside text that are given away
 _PIXELS_BESIDE = 300_000_000  # of all of these; a page of A4 has 8.7 million
 _FEW = 5  # names that are listed
 
-NO_WORDS = "not read: no words were recognised"
 """How the reason begins for a picture that recognition makes nothing of; beside text it is a logo or a photograph."""
 
 

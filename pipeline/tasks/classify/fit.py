@@ -6,6 +6,8 @@ likelihood of softmax(a * x + b * y) is concave in (a, b), so that Newton's meth
 is as long as the slope along it says, so that no logarithm is needed. All sums are exact or in order, on any machine.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -139,7 +141,7 @@ def learn(examples: Examples, labels: Sequence[str]) -> Learned:
     return Learned(classifier, engine.softmax(mixed, 1.0), truth, len(vocabulary.words), right)
 
 
-def _by_words(examples: Examples, classes: int, vocabulary: Vocabulary) -> "_Learning | None":
+def _by_words(examples: Examples, classes: int, vocabulary: Vocabulary) -> _Learning | None:
     """Set up learning from words alone; None where the texts share no words."""
     if not vocabulary.words:
         return None
