@@ -234,10 +234,13 @@ def _names_colour(element: etree._Element) -> bool:
     return local_name(str(element.tag)).lower().endswith("color")
 
 
-def cell_style(number: str, formats: Mapping[str, str], font: Font, fill: Colour | None) -> CellStyle:
+def cell_style(
+    number: str, formats: Mapping[str, str], font: Font, fill: Colour | None, *, repeats: bool = False
+) -> CellStyle:
     """The style of a cell with a number format by its number, whose own codes are in `formats`."""
     code = formats.get(number) or _BUILT_IN.get(whole_number(number, 0), "")
-    return CellStyle(None if code in {"", "General"} else number_format(code), font, fill)
+    shown = None if code in {"", "General"} and not repeats else number_format(code)
+    return CellStyle(shown, font, fill, repeats)
 
 
 def _tinted(colour: RGB, tint: str | None) -> RGB | None:
