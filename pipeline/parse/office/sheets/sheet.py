@@ -18,7 +18,7 @@ from pipeline.parse.office.sheets.cell_styles import CellStyle, CellStyles, Font
 from pipeline.parse.office.sheets.conditions import X14, Areas, Conditions
 from pipeline.parse.office.sheets.drawn import drawn_over, printed_texts
 from pipeline.parse.office.sheets.grid import Grid, Stored
-from pipeline.parse.office.sheets.results import Results
+from pipeline.parse.office.sheets.results import CONDITIONAL, RICH, Results
 from pipeline.parse.sight.colours import WHITE, Colour
 from pipeline.parse.sight.look import Appearance
 from pipeline.parse.writer import TextWriter
@@ -222,7 +222,7 @@ class _Rows:
             column = column_number(element.get("r", "")) or column + 1
             stored, formula, runs = _stored(element, self._strings)
             if element.get("vm") is not None and not hidden:
-                self._strings.results.stands_in(self._name, number, column)
+                self._strings.results.note(RICH, self._name, number, column)
             if grid is not None:
                 known[column] = stored
                 if formula is not None:
@@ -289,7 +289,7 @@ class _Rows:
                 return style.show(number, stored, epoch).text or stored, "covered"
             style = sheet.conditions.applied(style, (row, column), number)
             if sheet.conditions.unsure:
-                self._strings.results.unsure(self._name, row, column)
+                self._strings.results.note(CONDITIONAL, self._name, row, column)
             if sheet.tables.at(row, column) != []:
                 paper, style = UNKNOWN, self._strings.styles.in_table(style)
             if sheet.drawn.at(row, column) != []:
