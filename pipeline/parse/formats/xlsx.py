@@ -20,7 +20,7 @@ from pipeline.parse.office.sheets.cell_styles import CellStyles
 from pipeline.parse.office.sheets.drawn import check_drawn
 from pipeline.parse.office.sheets.grid import Grid, Table, read_tables
 from pipeline.parse.office.sheets.results import Results
-from pipeline.parse.office.sheets.sheet import Rich, Strings, read_grid, rich_runs, text_runs, write_sheet
+from pipeline.parse.office.sheets.sheet import Rich, Strings, read_grid, text_and_runs, write_sheet
 from pipeline.parse.writer import TextWriter
 
 PARSER = f"xlsx/6 {LXML}"
@@ -51,14 +51,18 @@ class _Workbook:
         styles, texts, rich = CellStyles(package, workbook), list[str](), dict[int, Rich]()
         for part in package.related(package.main, "sharedStrings"):
             for item in package.elements(part, S + "si"):
-                if runs := rich_runs(item, styles):
+                text, runs = text_and_runs(item, styles)
+                if runs:
                     rich[len(texts)] = runs
-                texts.append("".join(text_runs(item)))
+                texts.append(text)
         calculation = workbook.find(S + "calcPr")
         stale = calculation is not None and _is_stale(calculation)
         self.results = Results(self._grid, _names(workbook), stale, self._tables, styles.epoch)
         self._strings = Strings(texts, rich, styles, self.results, characters // 2)
-        self._persons = _persons(package)
+        persons = [package.xml(part) for part in package.related(package.main, "person")]
+        self._persons = {
+            one.get("id", ""): one.get("displayName", "") for root in persons for one in root.iter("{*}person")
+        }
         self._parts = {
             unescaped(sheet.get("name", "")).lower(): self._relations[sheet.get(R + "id", "")].target
             for sheet in workbook.iterfind(f"{S}sheets/{S}sheet")
@@ -103,26 +107,20 @@ class _Workbook:
             write_shapes(writer, package, drawing, tree, scene)
             check_drawn(self.results, package, drawing, tree, name)
         threads = [package.xml(one) for one in package.related(part, "threadedComment")]
-        known = {"tc=" + one.get("id", "") for root in threads for one in root.iter("{*}threadedComment")}
+        threaded = [comment for root in threads for comment in root.iter("{*}threadedComment")]
+        stand_ins = {"tc=" + one.get("id", "") for one in threaded}  # for programs that know no threads
         for comments in package.related(part, "comments"):
-            _write_comments(writer, package.xml(comments), known)
-        for root in threads:
-            for comment in root.iter("{*}threadedComment"):
-                author = self._persons.get(comment.get("personId", ""), "")
-                writer.block(
-                    f"Comment ({comment.get('ref', '')}, {author}): {unescaped(comment.findtext('{*}text', ''))}"
-                )
-
-
-def _write_comments(writer: TextWriter, root: etree._Element, threads: set[str]) -> None:
-    """Write comments; not those that stand in for a thread, for programs that know none."""
-    authors = {str(place): author.text or "" for place, author in enumerate(root.iter(S + "author"))}
-    for comment in root.iter(S + "comment"):
-        author = authors.get(comment.get("authorId", ""), "")
-        if author not in threads:
-            writer.block(
-                f"Comment ({comment.get('ref', '')}, {author}): {''.join(text_runs(comment.find(S + 'text')))}"
-            )
+            root = package.xml(comments)
+            authors = {str(place): author.text or "" for place, author in enumerate(root.iter(S + "author"))}
+            for comment in root.iter(S + "comment"):
+                author = authors.get(comment.get("authorId", ""), "")
+                if author not in stand_ins:
+                    text, _ = text_and_runs(comment.find(S + "text"), self._strings.styles)
+                    writer.block(f"Comment ({comment.get('ref', '')}, {author}): {text}")
+        for comment in threaded:
+            author = self._persons.get(comment.get("personId", ""), "")
+            text = unescaped(comment.findtext("{*}text", ""))
+            writer.block(f"Comment ({comment.get('ref', '')}, {author}): {text}")
 
 
 def _names(workbook: etree._Element) -> dict[tuple[str, str], str]:
@@ -139,8 +137,3 @@ def _is_stale(calculation: etree._Element) -> bool:
     """Whether programs compute all results anew when they load the workbook (18.2.2)."""
     said = {name: calculation.get(name) for name in ("fullCalcOnLoad", "forceFullCalc", "calcCompleted")}
     return said.pop("calcCompleted") in {"0", "false"} or not {"1", "true"}.isdisjoint(said.values())
-
-
-def _persons(package: Package) -> dict[str, str]:
-    persons = [one for part in package.related(package.main, "person") for one in package.xml(part).iter("{*}person")]
-    return {person.get("id", ""): person.get("displayName", "") for person in persons}
