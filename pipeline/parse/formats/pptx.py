@@ -13,7 +13,7 @@ from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.markup.reading import LXML, whole_number
-from pipeline.parse.office.drawing.scene import Layer, Scene, background
+from pipeline.parse.office.drawing.scene import Scene, background
 from pipeline.parse.office.drawing.shapes import A, R, is_furniture, paragraph_text, write_shapes
 from pipeline.parse.office.drawing.slide_styles import SlideStyles, slide_theme
 from pipeline.parse.office.drawing.view import View
@@ -92,9 +92,9 @@ class _Slides:
         behind = [one for one, _ in zip(parts[1:], _showing(trees), strict=False)]
         themes = [slide_theme(package, parts[number:], trees[number:]) for number in range(len(trees))]
         styles = SlideStyles(trees, themes[0], self._presentation, self._view)
-        layers = [Layer(self._drawn[one], theme) for one, theme in zip(behind, themes[1:], strict=False)]
-        layers = [*reversed(layers), Layer(slide, themes[0])]
-        scene = Scene(self._view, background(trees, themes), layers, styles)
+        layers = [(self._drawn[one], theme) for one, theme in zip(behind, themes[1:], strict=False)]
+        backdrop = background(list(zip(trees, themes, strict=True)))
+        scene = Scene(self._view, backdrop, [*reversed(layers), (slide, themes[0])], styles)
         write_shapes(self._writer, package, part, slide, scene)
         if any(one.get("presetClass") in _GOING for one in slide.iter("{*}cTn")):
             self._writer.doubt("an animation that takes shapes away or moves them")
