@@ -57,7 +57,13 @@ class _Workbook:
                 texts.append(text)
         calculation = workbook.find(S + "calcPr")
         stale = calculation is not None and _is_stale(calculation)
-        self.results = Results(self._grid, _names(workbook), stale, self._tables, styles.epoch)
+        # Defined names (18.2.5) with what they mean, by the sheet on which they hold ("": all) in lower case.
+        sheets = [unescaped(sheet.get("name", "")).lower() for sheet in workbook.iterfind(f"{S}sheets/{S}sheet")]
+        names = {}
+        for name in workbook.iterfind(f"{S}definedNames/{S}definedName"):
+            place = whole_number(name.get("localSheetId"), len(sheets))
+            names[(*sheets, "")[min(place, len(sheets))], name.get("name", "").lower()] = name.text or ""
+        self.results = Results(self._grid, names, stale, self._tables, styles.epoch)
         self._strings = Strings(texts, rich, styles, self.results, characters // 2)
         persons = [package.xml(part) for part in package.related(package.main, "person")]
         self._persons = {
@@ -121,16 +127,6 @@ class _Workbook:
             author = self._persons.get(comment.get("personId", ""), "")
             text = unescaped(comment.findtext("{*}text", ""))
             writer.block(f"Comment ({comment.get('ref', '')}, {author}): {text}")
-
-
-def _names(workbook: etree._Element) -> dict[tuple[str, str], str]:
-    """Defined names (18.2.5) with what they mean, by the sheet on which they hold ("": all) in lower case."""
-    sheets = [unescaped(sheet.get("name", "")).lower() for sheet in workbook.iterfind(f"{S}sheets/{S}sheet")]
-    found = {}
-    for name in workbook.iterfind(f"{S}definedNames/{S}definedName"):
-        place = whole_number(name.get("localSheetId"), len(sheets))
-        found[(*sheets, "")[min(place, len(sheets))], name.get("name", "").lower()] = name.text or ""
-    return found
 
 
 def _is_stale(calculation: etree._Element) -> bool:

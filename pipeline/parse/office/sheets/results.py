@@ -166,7 +166,19 @@ class Results:
             if isinstance(found, Exception):
                 raise found
             return found
-        return _typed(stored)
+        kind, value = stored
+        if kind == "e":
+            raise FaultError(value)
+        if kind == "b":
+            return value in {"1", "TRUE"}
+        if kind == "d":
+            return _serial(value)
+        if kind != "n":
+            return value
+        try:
+            return float(value) if value else None
+        except ValueError:
+            raise UnknownError from None
 
     def values(self, area: Area) -> Iterator[Value]:
         """The values of an area's cells that are not empty; raises FaultError, UnknownError and _PendingError."""
@@ -261,22 +273,6 @@ class Results:
             return outcome
         except _BEYOND:
             return UnknownError()
-
-
-def _typed(stored: Stored) -> Value:
-    kind, value = stored
-    if kind == "e":
-        raise FaultError(value)
-    if kind == "b":
-        return value in {"1", "TRUE"}
-    if kind == "d":
-        return _serial(value)
-    if kind != "n":
-        return value
-    try:
-        return float(value) if value else None
-    except ValueError:
-        raise UnknownError from None
 
 
 def _is_moment(text: str) -> bool:
