@@ -64,24 +64,20 @@ class _Slides:
         return self._flow.styles.value("drawing-page", style, "style:drawing-page-properties", wanted)
 
     def _write(self, slide: etree._Element) -> None:
-        self._flow.blocks(slide)
+        flow = self._flow
+        flow.blocks(slide)
         for use, declaration in _DECLARED.items():
             wanted = attribute(slide, use)
             for declared in self._body.iterchildren(full(declaration)) if wanted else ():
                 if attribute(declared, "presentation:name") == wanted:
-                    self._flow.writer.block(declared.text or "")
+                    flow.writer.block(declared.text or "")
         for notes in slide.iterchildren(full("presentation:notes")):
-            text = self._notes(notes)
-            self._flow.writer.block(f"Notes: {text}" if text else "")
-        self._flow.write_notes()
-
-    def _notes(self, notes: etree._Element) -> str:
-        """Write the notes of a slide, which stand on a page of their own."""
-        page = self._flow.page
-        self._flow.on(Page(ground=WHITE))
-        text = self._flow.text_of(partial(_write_notes, self._flow, notes))
-        self._flow.on(page)
-        return text
+            page = flow.page
+            flow.on(Page(ground=WHITE))  # notes stand on a page of their own
+            text = flow.text_of(partial(_write_notes, flow, notes))
+            flow.on(page)
+            flow.writer.block(f"Notes: {text}" if text else "")
+        flow.write_notes()
 
     def _write_behind(self, slide: etree._Element) -> None:
         """Write the shapes of the master page that are no placeholders, with the first slide that shows them."""

@@ -87,8 +87,7 @@ class _Sheet:
         self._row = self._column = 0  # how many have been read
         self._characters = 0  # of all cells, with what stands between them
         self._rows: list[tuple[int, int, dict[int, str]]] = []  # the first of equal rows, how many, text by column
-        self._hidden: list[tuple[int, bool]] = []  # the column from which on columns are hidden, or are not
-        self._defaults: list[tuple[int, str]] = []  # the column from which on cells have a style, if they say none
+        self._columns: list[tuple[int, bool, str]] = []  # the first of equal ones, whether hidden, the style of cells
         self._comments: list[str] = []
         self._shapes: list[Callable[[], None]] = []
 
@@ -99,8 +98,10 @@ class _Sheet:
             if name == "table:table-row":
                 self._read_row(child)
             elif name == "table:table-column":
-                self._hidden.append((self._column, self._is_shut(child)))
-                self._defaults.append((self._column, attribute(child, "table:default-cell-style-name")))
+                style = attribute(child, "table:style-name")
+                width = length(self._flow.styles.value("table-column", style, _COLUMN, "style:column-width"))
+                hidden = attribute(child, "table:visibility") in _HIDDEN or (width is not None and width <= EDGE)
+                self._columns.append((self._column, hidden, attribute(child, "table:default-cell-style-name")))
                 self._column += repeats(child, "table:number-columns-repeated")
             elif name == "table:shapes":
                 self._shapes += [partial(self._flow.block, shape) for shape in child]
@@ -126,69 +127,54 @@ class _Sheet:
         self._flow.write_notes()
 
     def _read_row(self, row: etree._Element) -> None:
-        count, column = repeats(row, "table:number-rows-repeated"), 0
-        hidden = attribute(row, "table:visibility") in _HIDDEN
+        count, column, writer = repeats(row, "table:number-rows-repeated"), 0, self._flow.writer
+        row_hidden = attribute(row, "table:visibility") in _HIDDEN
         cells: dict[int, str] = {}
         for cell in row:
             width = repeats(cell, "table:number-columns-repeated")
-            text = self._read_cell(cell, column, row)
-            if text:
+            if text := self._read_cell(cell, column, row):
                 self._characters += (len(text) + len(CELL)) * width * count
-                self._flow.writer.reserve(self._characters)
-                self._place(cells, range(column, column + width), text, count, hidden)
+                writer.reserve(self._characters)
+                for place in range(column, column + width):
+                    hidden = row_hidden or (place < self._column and self._column_at(place)[0])
+                    if not (hidden and writer.hide("hidden_row", text * count)):
+                        cells[place] = text
             column += width
         if cells:
             self._rows.append((self._row, count, cells))
         self._row += count
 
-    def _place(self, cells: dict[int, str], columns: range, text: str, count: int, hidden: bool) -> None:
-        for column in columns:
-            if not ((hidden or self._is_hidden(column)) and self._flow.writer.hide("hidden_row", text * count)):
-                cells[column] = text
-
-    def _is_shut(self, column: etree._Element) -> bool:
-        """Whether a column is hidden, or too narrow to show anything."""
-        style = attribute(column, "table:style-name")
-        width = length(self._flow.styles.value("table-column", style, _COLUMN, "style:column-width"))
-        return attribute(column, "table:visibility") in _HIDDEN or (width is not None and width <= EDGE)
-
-    def _is_hidden(self, column: int) -> bool:
-        place = bisect_right(self._hidden, column, key=lambda one: one[0])
-        return bool(place) and column < self._column and self._hidden[place - 1][1]
+    def _column_at(self, column: int) -> tuple[bool, str]:
+        """Whether a column is hidden, and the style of cells in it that say none."""
+        place = bisect_right(self._columns, column, key=lambda one: one[0])
+        return self._columns[place - 1][1:] if place else (False, "")
 
     def _read_cell(self, cell: etree._Element, column: int, row: etree._Element) -> str:
+        """The text of a cell as far as it is seen, by its style and the height of its row; what hangs on it is kept."""
+        flow = self._flow
         for child in cell:
             name = name_of(child.tag)
             if name == "office:annotation":
-                self._comment(child, f"{column_letters(column + 1)}{self._row + 1}")
+                text, author = flow.text_of(partial(flow.blocks, child)), child.findtext(full("dc:creator")) or ""
+                self._comments.append(f"Comment ({column_letters(column + 1)}{self._row + 1}, {author}): {text}")
             elif name.startswith("draw:"):
-                self._shapes.append(partial(self._flow.block, child))
-        text = self._seen(cell, column, row)
-        self._shapes += self._flow.take_hung()
-        covered = name_of(cell.tag) == "table:covered-table-cell"
-        return "" if covered and text and self._flow.writer.hide("covered", text) else text
-
-    def _style(self, cell: etree._Element, column: int, row: etree._Element) -> str:
-        """The style of a cell: its own, else that of its row, else of its column."""
-        place = bisect_right(self._defaults, column, key=lambda one: one[0])
-        of_column = self._defaults[place - 1][1] if place else ""
-        return attribute(cell, "table:style-name") or attribute(row, "table:default-cell-style-name") or of_column
-
-    def _seen(self, cell: etree._Element, column: int, row: etree._Element) -> str:
-        """The text of a cell as far as it is seen, by its style and the height of its row."""
-        flow = self._flow
+                self._shapes.append(partial(flow.block, child))
+        style = attribute(cell, "table:style-name") or attribute(row, "table:default-cell-style-name")
         is_text = attribute(cell, "office:value-type") in {"string", ""}  # which is judged by its parts
-        look, kind = self._look(self._style(cell, column, row), attribute(row, "table:style-name"), is_text)
+        row_style = attribute(row, "table:style-name")
+        look, kind = self._look(style or self._column_at(column)[1], row_style, is_text)
         outer, flow.look = flow.look, look
         text = self._text(cell, column)
         flow.look = outer
         if not self._shows_zeros and decimal(attribute(cell, "office:value")) == 0:
             kind = "marked_hidden"
         if kind and text and not is_text and flow.writer.hide(kind, text):
-            return ""
-        if not kind and not is_text and look.appearance.doubts:
+            text = ""
+        elif not kind and not is_text and look.appearance.doubts:
             flow.writer.doubtful(look.appearance.doubts, text)
-        return text
+        self._shapes += flow.take_hung()
+        covered = name_of(cell.tag) == "table:covered-table-cell"
+        return "" if covered and text and flow.writer.hide("covered", text) else text
 
     def _look(self, style: str, row_style: str, is_text: bool) -> tuple[TextProperties, str | None]:
         """The look of cells of a style in rows of a style, and how it hides them; remembered, for there are few."""
@@ -206,10 +192,6 @@ class _Sheet:
                 look = replace(look, doubt=look.doubt or doubt)
             self._looks[key] = look, look.hides
         return self._looks[key]
-
-    def _comment(self, comment: etree._Element, place: str) -> None:
-        text = self._flow.text_of(partial(self._flow.blocks, comment))
-        self._comments.append(f"Comment ({place}, {comment.findtext(full('dc:creator')) or ''}): {text}")
 
     def _text(self, cell: etree._Element, column: int) -> str:
         """The text of a cell: numbers as they are shown, moments in ISO form."""

@@ -1,12 +1,12 @@
 """PowerPoint 97 to 2003 ([MS-PPT]): slides in order, each with its notes and comments, laid out as by pptx.py."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.office.binary import slides
-from pipeline.parse.office.binary.ole import CompoundFile, Stream
+from pipeline.parse.office.binary.ole import CompoundFile
 from pipeline.parse.office.binary.slide_lists import labels
 from pipeline.parse.office.embedded import add_objects_of
 from pipeline.parse.writer import TextWriter, one_line
@@ -30,124 +30,110 @@ def parse(source: Source, media_type: str) -> Parsed:
     root = file.root.storages.get("pp97_dualstorage", file.root)
     current, stream = file.need(root, "Current User"), file.need(root, "PowerPoint Document")
     presentation = slides.Presentation(current, stream)
-    reading = _Reading(writer, presentation)
-    for number, slide in enumerate(presentation.slides, start=1):
-        reading.slide(slide, number)
-    notes = reading.notes(root.streams.get("pictures")) + add_objects_of(source.members, presentation)
+    document = presentation.document
+    common = {one.instance: one for one in document.children() if one.kind == _HEADERS}
+    atom = document.first(_DOCUMENT_ATOM)
+    for number, slide in enumerate(presentation.slides, start=atom.number(32, 2) if atom else 1):
+        record = presentation.stored(slide.place, slides.SLIDE)
+        furniture = {**_furniture(record.first(_HEADERS) or common.get(3)), "number": str(number)}
+        _write_slide(writer, _Slide(presentation, furniture), slide, record)
+    pictures = root.streams.get("pictures")
+    notes = ["pictures not read"] if pictures and pictures.size else []
+    notes += add_objects_of(source.members, presentation)
     unseen = source.hidden.found() or source.members.finish()[0]
-    if not writer.length and not unseen and "pictures" in root.streams:
+    if not writer.length and not unseen and pictures is not None:
         raise DocumentError(Failure.NEEDS_OCR, "its slides hold pictures and no text")
     return finish(source, writer, media_type, PARSER, notes=notes)
 
 
-class _Reading:
-    """A presentation being written."""
+def _write_slide(outer: TextWriter, reading: "_Slide", slide: slides.Slide, record: slides.Record) -> None:
+    """Write one slide, its notes, its comments."""
+    transition = record.first(_TRANSITION)
+    hidden = bool(transition and transition.number(10, 2) & _HIDDEN)
+    writer = outer.unseen() if hidden else outer.inner()
+    reading.write_shapes(writer, record, slide.texts)
+    writer.block(reading.furniture.get("date", ""))
+    writer.block(reading.furniture.get("footer", ""))
+    reading.write_notes(writer, record)
+    for comment in _tagged(record, _COMMENT):
+        texts = {one.instance: slides.string_of(one) for one in comment.children() if one.kind == slides.STRING}
+        author = one_line(texts.get(0, ""))
+        writer.block(f"Comment{f' ({author})' if author else ''}: {texts.get(1, '')}")
+    text = writer.finish()[0]
+    if hidden and outer.hide("hidden_slide", text):
+        outer.page()
+    else:
+        outer.page(reading.title, "slide")
+        outer.block(text)
 
-    def __init__(self, writer: TextWriter, presentation: slides.Presentation) -> None:
-        self._outer = self._writer = writer
+
+class _Slide:
+    """A slide being written; `furniture` is what stands for the signs of number, date, header and footer."""
+
+    def __init__(self, presentation: slides.Presentation, furniture: dict[str, str]) -> None:
         self._presentation = presentation
-        self._title = ""  # of the slide
-        self._furniture: dict[str, str] = {}  # what stands for the signs of number, date, header and footer
-        document = presentation.document
-        self._common = {one.instance: one for one in document.children() if one.kind == _HEADERS}
-        atom = document.first(_DOCUMENT_ATOM)
-        self._first = atom.number(32, 2) if atom else 1
+        self.furniture = furniture
+        self.title = ""
 
-    def slide(self, slide: slides.Slide, number: int) -> None:
-        """Write one slide, its notes, its comments."""
-        record = self._presentation.record(slide, slides.SLIDE)
-        self._furniture = _furniture(record.first(_HEADERS) or self._common.get(3))
-        self._furniture["number"] = str(self._first + number - 1)
-        transition = record.first(_TRANSITION)
-        hidden = bool(transition and transition.number(10, 2) & _HIDDEN)
-        self._writer, self._title = self._outer.unseen() if hidden else self._outer.inner(), ""
-        self._shapes(record, slide.texts)
-        self._writer.block(self._furniture.get("date", ""))
-        self._writer.block(self._furniture.get("footer", ""))
-        self._notes(record)
-        self._comments(record)
-        text = self._writer.finish()[0]
-        if hidden and self._outer.hide("hidden_slide", text):
-            self._outer.page()
-        else:
-            self._outer.page(self._title, "slide")
-            self._outer.block(text)
-
-    def notes(self, pictures: Stream | None) -> list[str]:
-        """Notes for the row: whether there are pictures, which are not read."""
-        return ["pictures not read"] if pictures and pictures.size else []
-
-    def _shapes(self, record: slides.Record, outline: list[slides.Text]) -> None:
+    def write_shapes(self, writer: TextWriter, record: slides.Record, outline: list[slides.Text]) -> None:
         """The texts of a slide's drawing, in its order; those of the outline that no shape refers to come first."""
         drawing = record.first(_DRAWING)
-        shapes = list(slides.below(drawing.children(), _TEXTBOX)) if drawing else []
-        referred = {one.number(0) for shape in shapes for one in shape.children() if one.kind == _OUTLINE}
-        for place, text in enumerate(outline):
-            if place not in referred:
-                self._write(text)
-        if drawing:
-            for one in drawing.children():
-                self._group(one, outline)
+        boxes = list(slides.below(drawing.children(), _TEXTBOX)) if drawing else []
+        referred = {one.number(0) for box in boxes for one in box.children() if one.kind == _OUTLINE}
+        self._write(writer, [text for place, text in enumerate(outline) if place not in referred])
+        for one in drawing.children() if drawing else ():
+            self._group(writer, one, outline)
 
-    def _group(self, record: slides.Record, outline: list[slides.Text]) -> None:
+    def _group(self, writer: TextWriter, record: slides.Record, outline: list[slides.Text]) -> None:
         if record.kind == _SHAPE:
-            for text in self._shape(record, outline):
-                self._write(text)
+            self._write(writer, self._shape(record, outline))
         elif record.kind == _GROUP and _is_table(record):
-            self._table(record, outline)
+            rows: dict[int, list[tuple[int, str]]] = {}  # the cells, which are shapes, by their upper edge
+            for shape in slides.below(record.children(), _SHAPE):
+                anchor = shape.first(_ANCHOR)
+                text = "\n".join(map(self._shown, self._shape(shape, outline)))
+                if anchor and shape.first(_TEXTBOX):
+                    rows.setdefault(_signed(anchor.number(4)), []).append((_signed(anchor.number(0)), text))
+            writer.gap()
+            for top in sorted(rows):
+                writer.cells([text for _, text in sorted(rows[top])])
+            writer.gap()
         elif record.is_container:
             for child in record.children():
-                self._group(child, outline)
+                self._group(writer, child, outline)
 
     def _shape(self, shape: slides.Record, outline: list[slides.Text]) -> Iterator[slides.Text]:
-        extended = _extension(shape)
+        """The texts of a shape; a record beside them says how their paragraphs are numbered."""
+        client = shape.first(_CLIENT_DATA)
+        numbered = next(_tagged(client, _NUMBERED), None) if client else None
         for box in shape.children():
             if box.kind == _TEXTBOX:
                 parts = list(box.children())
                 places = [one.number(0) for one in parts if one.kind == _OUTLINE]
                 for text in [*(outline[place] for place in places if place < len(outline)), *slides.texts_of(parts)]:
-                    text.labels = labels(text.text, text.looks, extended) if extended else []
+                    text.labels = labels(text.text, text.looks, bytes(numbered.data)) if numbered else []
                     yield text
 
-    def _table(self, group: slides.Record, outline: list[slides.Text]) -> None:
-        """The cells of a table are shapes; those with the same upper edge are a row."""
-        rows: dict[int, list[tuple[int, str]]] = {}
-        for shape in slides.below(group.children(), _SHAPE):
-            anchor = shape.first(_ANCHOR)
-            text = "\n".join(
-                one.shown(self._furniture, self._presentation.fonts) for one in self._shape(shape, outline)
-            )
-            if anchor and shape.first(_TEXTBOX):
-                rows.setdefault(_signed(anchor.number(4)), []).append((_signed(anchor.number(0)), text))
-        self._writer.gap()
-        for top in sorted(rows):
-            self._writer.cells([text for _, text in sorted(rows[top])])
-        self._writer.gap()
-
-    def _notes(self, record: slides.Record) -> None:
+    def write_notes(self, writer: TextWriter, record: slides.Record) -> None:
+        """The notes of a slide, which stand on a page of their own."""
         page = self._presentation.notes_of(record)
         if page is None:
             return
-        drawing = self._presentation.record(page, slides.NOTES).first(_DRAWING)
+        drawing = self._presentation.stored(page.place, slides.NOTES).first(_DRAWING)
         shapes = slides.below(drawing.children(), _SHAPE) if drawing else ()
         texts = [text for shape in shapes if _is_of_notes(shape) for text in self._shape(shape, page.texts)]
-        lines = [text.shown(self._furniture, self._presentation.fonts) for text in texts]
-        if text := "\n".join(line for line in lines if line.strip()):
-            self._writer.block(f"Notes: {text}")
+        if text := "\n".join(line for line in map(self._shown, texts) if line.strip()):
+            writer.block(f"Notes: {text}")
 
-    def _comments(self, record: slides.Record) -> None:
-        for tag in (tag for tags in record.children() if tags.kind == _TAGS for tag in tags.children()):
-            data = tag.first(_TAG_DATA) if tag.kind == _TAG else None
-            for comment in (one for one in slides.records(data.data) if one.kind == _COMMENT) if data else ():
-                texts = {one.instance: slides.string_of(one) for one in comment.children() if one.kind == slides.STRING}
-                author = one_line(texts.get(0, ""))
-                self._writer.block(f"Comment{f' ({author})' if author else ''}: {texts.get(1, '')}")
+    def _write(self, writer: TextWriter, texts: Iterable[slides.Text]) -> None:
+        for text in texts:
+            shown = self._shown(text)
+            if text.kind in slides.TITLES:
+                self.title = self.title or one_line(shown)
+            writer.block(shown)
 
-    def _write(self, text: slides.Text) -> None:
-        shown = text.shown(self._furniture, self._presentation.fonts)
-        if text.kind in slides.TITLES:
-            self._title = self._title or one_line(shown)
-        self._writer.block(shown)
+    def _shown(self, text: slides.Text) -> str:
+        return text.shown(self.furniture, self._presentation.fonts)
 
 
 def _furniture(headers: slides.Record | None) -> dict[str, str]:
@@ -162,16 +148,12 @@ def _furniture(headers: slides.Record | None) -> dict[str, str]:
     }
 
 
-def _extension(shape: slides.Record) -> bytes:
-    """The record that says how the paragraphs of a shape are numbered; b"" where there is none."""
-    client = shape.first(_CLIENT_DATA)
-    for tags in client.children() if client else ():
+def _tagged(holder: slides.Record, kind: int) -> Iterator[slides.Record]:
+    """The records of a type among the tags of a slide or a shape."""
+    for tags in holder.children():
         for tag in tags.children() if tags.kind == _TAGS else ():
             data = tag.first(_TAG_DATA) if tag.kind == _TAG else None
-            for record in slides.records(data.data) if data else ():
-                if record.kind == _NUMBERED:
-                    return bytes(record.data)
-    return b""
+            yield from (one for one in slides.records(data.data) if one.kind == kind) if data else ()
 
 
 def _is_of_notes(shape: slides.Record) -> bool:

@@ -6,6 +6,7 @@ shows it.
 
 import math
 from collections.abc import Iterator
+from itertools import takewhile
 
 from lxml import etree
 
@@ -13,7 +14,7 @@ from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.markup.reading import LXML, whole_number
-from pipeline.parse.office.drawing.scene import Layer, Scene, background
+from pipeline.parse.office.drawing.scene import Scene, background
 from pipeline.parse.office.drawing.shapes import A, R, is_furniture, paragraph_text, write_shapes
 from pipeline.parse.office.drawing.slide_styles import SlideStyles, slide_theme
 from pipeline.parse.office.drawing.view import View
@@ -54,7 +55,9 @@ class _Slides:
         self._writer = writer
         self._package = package
         self._presentation = presentation
-        self._authors = _authors(package)
+        parts = package.related(package.main, "commentAuthors") + package.related(package.main, "authors")
+        authors = [author for part in parts for author in package.xml(part).iter("{*}cmAuthor", "{*}author")]
+        self._authors = {author.get("id", ""): author.get("name", "") for author in authors}  # by number or GUID
         self._behind = set[str]()  # texts of layouts and masters, written once
         self._written = set[str]()  # layouts and masters that were
         self._trees: dict[str, etree._Element] = {}  # of layouts and masters
@@ -89,19 +92,25 @@ class _Slides:
         parts = [part, *package.related(part, "slideLayout")[:1]]
         parts += [master for layout in parts[1:] for master in package.related(layout, "slideMaster")[:1]]
         trees = [slide, *map(self._tree, parts[1:])]
-        behind = [one for one, _ in zip(parts[1:], _showing(trees), strict=False)]
+        drawn = list(takewhile(lambda tree: tree.get("showMasterSp") not in _FALSE, trees))
+        behind = parts[1 : len(drawn) + 1]
         themes = [slide_theme(package, parts[number:], trees[number:]) for number in range(len(trees))]
         styles = SlideStyles(trees, themes[0], self._presentation, self._view)
-        layers = [Layer(self._drawn[one], theme) for one, theme in zip(behind, themes[1:], strict=False)]
-        layers = [*reversed(layers), Layer(slide, themes[0])]
-        scene = Scene(self._view, background(trees, themes), layers, styles)
+        layers = [(self._drawn[one], theme) for one, theme in zip(behind, themes[1:], strict=False)]
+        backdrop = background(list(zip(trees, themes, strict=True)))
+        scene = Scene(self._view, backdrop, [*reversed(layers), (slide, themes[0])], styles)
         write_shapes(self._writer, package, part, slide, scene)
         if any(one.get("presetClass") in _GOING for one in slide.iter("{*}cTn")):
             self._writer.doubt("an animation that takes shapes away or moves them")
         for one in behind:
             if one not in self._written:
                 self._written.add(one)
-                self._write_behind(one, scene)
+                inner = self._writer.inner()
+                write_shapes(inner, package, one, self._drawn[one], scene)
+                text, _ = inner.finish()
+                if text not in self._behind:
+                    self._writer.block(text)
+                self._behind.add(text)
 
     def _write_beside(self, writer: TextWriter, part: str) -> None:
         package = self._package
@@ -110,29 +119,23 @@ class _Slides:
             _write_paragraphs(writer, "Notes: ", shapes)
         for comments in package.related(part, "comments"):
             for comment in package.xml(comments).iter("{*}cm", "{*}reply"):
-                self._write_comment(writer, comment)
+                author = self._authors.get(comment.get("authorId", ""), "")
+                label = f"Comment ({author}): " if author else "Comment: "
+                for text in comment.iterchildren("{*}text"):
+                    writer.block(label + (text.text or ""))
+                _write_paragraphs(writer, label, list(comment.iterchildren("{*}txBody")))
 
     def _tree(self, part: str) -> etree._Element:
-        """A layout or a master; one without its placeholders is kept beside it."""
+        """A layout or a master; one without its placeholders is kept beside it: prompts are not shown, and what fills
+        them is on the slides."""
         if part not in self._trees:
-            self._trees[part], self._drawn[part] = self._package.xml(part), self._package.xml(part)
-            _drop_placeholders(self._drawn[part])
+            self._trees[part], drawn = self._package.xml(part), self._package.xml(part)
+            for shape in list(drawn.iter(P + "sp", P + "pic", P + "graphicFrame")):
+                outer = shape.getparent()
+                if outer is not None and shape.find(f"*/{P}nvPr/{P}ph") is not None:
+                    outer.remove(shape)
+            self._drawn[part] = drawn
         return self._trees[part]
-
-    def _write_behind(self, part: str, scene: Scene) -> None:
-        inner = self._writer.inner()
-        write_shapes(inner, self._package, part, self._drawn[part], scene)
-        text, _ = inner.finish()
-        if text not in self._behind:
-            self._writer.block(text)
-        self._behind.add(text)
-
-    def _write_comment(self, writer: TextWriter, comment: etree._Element) -> None:
-        author = self._authors.get(comment.get("authorId", ""), "")
-        label = f"Comment ({author}): " if author else "Comment: "
-        for text in comment.iterchildren("{*}text"):
-            writer.block(label + (text.text or ""))
-        _write_paragraphs(writer, label, list(comment.iterchildren("{*}txBody")))
 
 
 def _fill_in(slide: etree._Element, number: int) -> Iterator[str]:
@@ -147,14 +150,6 @@ def _fill_in(slide: etree._Element, number: int) -> Iterator[str]:
             yield f'a date that is always filled in anew has "{quoted(stored)}" stored in its place'
 
 
-def _showing(trees: list[etree._Element]) -> Iterator[etree._Element]:
-    """The trees, from a slide by its layout to its master, up to the first that has nothing drawn behind it."""
-    for tree in trees:
-        if tree.get("showMasterSp") in _FALSE:
-            return
-        yield tree
-
-
 def _view(presentation: etree._Element) -> View:
     size = presentation.find(P + "sldSz")
     try:
@@ -163,27 +158,12 @@ def _view(presentation: etree._Element) -> View:
         return _ENDLESS
 
 
-def _authors(package: Package) -> dict[str, str]:
-    """The names of those who comment, by number (before 2018) or GUID."""
-    parts = package.related(package.main, "commentAuthors") + package.related(package.main, "authors")
-    authors = [author for part in parts for author in package.xml(part).iter("{*}cmAuthor", "{*}author")]
-    return {author.get("id", ""): author.get("name", "") for author in authors}
-
-
 def _title(slide: etree._Element) -> str:
     for shape in slide.iter(P + "sp"):
         place = shape.find(f"{P}nvSpPr/{P}nvPr/{P}ph")
         if place is not None and place.get("type") in {"title", "ctrTitle"}:
             return " ".join(paragraph_text(paragraph) for paragraph in shape.iter(A + "p"))
     return ""
-
-
-def _drop_placeholders(tree: etree._Element) -> None:
-    """Remove placeholders of a layout or master: prompts are not shown, and what fills them is on the slides."""
-    for shape in list(tree.iter(P + "sp", P + "pic", P + "graphicFrame")):
-        outer = shape.getparent()
-        if outer is not None and shape.find(f"*/{P}nvPr/{P}ph") is not None:
-            outer.remove(shape)
 
 
 def _write_paragraphs(writer: TextWriter, label: str, elements: list[etree._Element]) -> None:

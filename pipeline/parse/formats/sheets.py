@@ -25,7 +25,6 @@ from pipeline.parse.sight.colours import WHITE
 from pipeline.parse.writer import TextWriter
 
 PARSER = f"sheets/5 python-calamine {version('python-calamine')}"
-_Values = tuple[int, int, list[list[Any]]]
 _SMALL = "small"  # a small stream, without any of which calamine takes a file for an empty one
 _XLS = "application/vnd.ms-excel"
 _CELL = 40  # bytes for each cell; calamine holds the grids of all sheets, one of them twice, and room for the largest
@@ -33,8 +32,15 @@ _CELL = 40  # bytes for each cell; calamine holds the grids of all sheets, one o
 
 def parse(source: Source, media_type: str) -> Parsed:
     """The workbook, laid out as by xlsx.py; what is not read, a note says."""
-    writer = source.writer()
-    data, sheets = _opened(source) if media_type == _XLS else (source.data, read_workbook(source.data))
+    writer, data = source.writer(), source.data
+    if media_type == _XLS:  # the workbook alone in a sound compound file: calamine panics where one is damaged
+        file = CompoundFile(data)
+        stream = file.need(file.root, "Workbook")
+        listed = read_sheets(stream)
+        _check_grids(listed, source.limits)
+        data, sheets = format_compound({"Workbook": stream, _SMALL: b"\0"}), {sheet.name: sheet for sheet in listed}
+    else:
+        sheets = read_workbook(data)
     try:
         book = _Book(python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data)), sheets)
         empty = not [one for one in book.workbook.sheets_metadata if book.write(writer, one)]
@@ -42,8 +48,12 @@ def parse(source: Source, media_type: str) -> Parsed:
         raise DocumentError(Failure.ENCRYPTED, "a workbook with a password") from error
     except (python_calamine.CalamineError, OSError) as error:
         raise DocumentError(Failure.CORRUPT, f"not a readable workbook: {error}") from error
-    notes = [*book.results.finish(source.hidden), *_notes(media_type, sheets)]
-    if any(sheet.conditions for sheet in sheets.values()):
+    notes = book.results.finish(source.hidden)
+    notes += [] if media_type == _XLS else ["comments, text boxes and charts of this format are not read"]
+    if charts := sum(sheet.charts for sheet in sheets.values()):
+        notes.append(f"charts not read: {charts}")
+    if conditions := sum(sheet.conditions for sheet in sheets.values()):
+        notes.append(f"conditional formats not read: {conditions}")
         source.hidden.doubt("conditional formats")
     if any(sheet.strikes_parts for sheet in sheets.values()):
         source.hidden.review("letters within texts may be struck out, which is not read in this format")
@@ -59,7 +69,7 @@ class _Book:
     def __init__(self, workbook: python_calamine.CalamineWorkbook, sheets: dict[str, Sheet]) -> None:
         self.workbook = workbook
         self._sheets = sheets
-        self._last: tuple[str | None, _Values] = None, (0, 0, [])
+        self._last: tuple[str | None, int, int, list[list[Any]]] = None, 0, 0, []
         self._names = {name.lower(): name for name in sheets}
         self.results = Results(self._grid, {}, stale=False)
 
@@ -67,15 +77,15 @@ class _Book:
         """Write a sheet, unless it is hidden and to be left out; whether there is something on it."""
         hidden = sheet.visible != python_calamine.SheetVisibleEnum.Visible
         inner = writer.unseen() if hidden else writer.inner()
-        aside = self._sheets.get(sheet.name, Sheet(sheet.name))
+        beside = self._sheets.get(sheet.name, Sheet(sheet.name))
         top, left, rows = self._rows(sheet.name)
-        if aside.beside.shows_formulas:
+        if beside.shows_formulas:
             inner.review(SHOWS_FORMULAS.format(sheet.name))
         for number, row in enumerate(rows, start=top):
-            inner.row(self._shown(inner, aside, number, left, row))
-        for text in aside.boxes:
+            inner.row(self._shown(inner, beside, number, left, row))
+        for text in beside.boxes:
             inner.block(text)
-        for place, author, text in aside.comments:
+        for place, author, text in beside.comments:
             inner.block(f"Comment ({place}, {author}): {text}")
         text = inner.finish()[0]
         if hidden and writer.hide("hidden_sheet", text):
@@ -86,14 +96,12 @@ class _Book:
         writer.line(text)
         return bool(text.strip())
 
-    def _rows(self, name: str) -> _Values:
+    def _rows(self, name: str) -> tuple[int, int, list[list[Any]]]:
         """The values of a sheet, from the row and column on where they begin, counted from 0."""
-        if self._last[0] == name:
-            return self._last[1]
-        sheet = self.workbook.get_sheet_by_name(name)
-        top, left = sheet.start or (0, 0)
-        self._last = name, (top, left, sheet.to_python(skip_empty_area=True))
-        return self._last[1]
+        if self._last[0] != name:
+            sheet = self.workbook.get_sheet_by_name(name)
+            self._last = name, *(sheet.start or (0, 0)), sheet.to_python(skip_empty_area=True)
+        return self._last[1:]
 
     def _grid(self, name: str) -> Grid | None:
         """The cells of a sheet for formulas."""
@@ -104,29 +112,27 @@ class _Book:
         for number, row in enumerate(rows, start=top + 1):
             cells = enumerate(map(_stored, row), start=left + 1)
             grid.rows[number] = {column: stored for column, stored in cells if stored[1]}
-        for (row_number, column), formula in self._sheets[self._names[name]].beside.formulas.items():
+        for (row_number, column), formula in self._sheets[self._names[name]].formulas.items():
             grid.formulas[row_number + 1, column + 1] = Formula(formula)
         return grid
 
     def _shown(self, writer: TextWriter, sheet: Sheet, row: int, left: int, values: list[Any]) -> Iterator[str]:
         """What the cells of a row show, without what nobody sees, whose place stays empty."""
-        beside = sheet.beside
         for column, value in enumerate(values, start=left):
             text = _text(value)
             if not text:
                 yield ""
                 continue
-            style, how = beside.style(row, column), beside.hides(row, column)
+            style, how = sheet.style(row, column), sheet.hides(row, column)
             number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-            how = how or ("marked_hidden" if number == 0 and not beside.shows_zeros else None)
             kind, doubt = style.sight(number, style.font, WHITE)
-            how = how or kind
+            how = how or ("marked_hidden" if number == 0 and not sheet.shows_zeros else kind)
             if how and writer.hide(how, text):
                 yield ""
                 continue
             if doubt and not how:
                 writer.doubtful(doubt, text)
-            if (row, column) in beside.formulas:
+            if (row, column) in sheet.formulas:
                 self.results.settle(sheet.name, row + 1, column + 1, _stored(value))
             if number is not None or isinstance(value, str):
                 shown = style.show(number, text if number is None else repr(number), 0)
@@ -147,18 +153,6 @@ def _stored(value: Any) -> Stored:
     return "d", str(value)
 
 
-def _opened(source: Source) -> tuple[bytes, dict[str, Sheet]]:
-    """The workbook alone in a sound compound file, and its sheets by their names, without their values.
-
-    Raises DocumentError, also where a grid is too large. (calamine panics where a compound file is damaged.)
-    """
-    file = CompoundFile(source.data)
-    stream = file.need(file.root, "Workbook")
-    sheets = read_sheets(stream)
-    _check_grids(sheets, source.limits)
-    return format_compound({"Workbook": stream, _SMALL: b"\0"}), {sheet.name: sheet for sheet in sheets}
-
-
 def _check_grids(sheets: list[Sheet], limits: Limits) -> None:
     if not sheets:
         return
@@ -171,15 +165,6 @@ def _check_grids(sheets: list[Sheet], limits: Limits) -> None:
             f"sheet {most.name!r} spans {max(most.cells, most.said):,} cells; all have to be held in memory at once, "
             f"for which {limits.named('memory_bytes')} is too little",
         )
-
-
-def _notes(media_type: str, sheets: dict[str, Sheet]) -> list[str]:
-    notes = [] if media_type == _XLS else ["comments, text boxes and charts of this format are not read"]
-    counts = {
-        "charts not read": sum(sheet.charts for sheet in sheets.values()),
-        "conditional formats not read": sum(sheet.conditions for sheet in sheets.values()),
-    }
-    return [*notes, *(f"{what}: {count}" for what, count in counts.items() if count)]
 
 
 def _text(value: Any) -> str:

@@ -5,7 +5,7 @@ ones, held against what the formulas give. What is printed above and below each 
 text boxes and charts, then comments.
 """
 
-from lxml import etree
+from functools import partial
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
@@ -20,7 +20,7 @@ from pipeline.parse.office.sheets.cell_styles import CellStyles
 from pipeline.parse.office.sheets.drawn import check_drawn
 from pipeline.parse.office.sheets.grid import Grid, Table, read_tables
 from pipeline.parse.office.sheets.results import Results
-from pipeline.parse.office.sheets.sheet import Rich, Strings, read_grid, rich_runs, text_runs, write_sheet
+from pipeline.parse.office.sheets.sheet import Rich, Strings, read_grid, text_and_runs, write_sheet
 from pipeline.parse.writer import TextWriter
 
 PARSER = f"xlsx/6 {LXML}"
@@ -30,12 +30,8 @@ S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 def parse(source: Source, media_type: str) -> Parsed:
     """The workbook; raises DocumentError."""
     package, writer = Package(source.data), source.writer()
-    workbook = package.xml(package.main)
-    book = _Workbook(package, workbook, source.limits.output_characters)
-    before = 0
-    for sheet in workbook.iterfind(f"{S}sheets/{S}sheet"):
-        before += book.write(writer, sheet)
-    if writer.length == before:  # names of sheets are no content
+    book = _Workbook(package, source.limits.output_characters)
+    if book.write(writer) == writer.length:  # names of sheets are no content
         writer = source.writer()
     notes = [*book.results.finish(source.hidden), *add_embedded(source.members, package)]
     refuse_pictures_alone(source, writer, package, "its sheets hold")
@@ -45,42 +41,54 @@ def parse(source: Source, media_type: str) -> Parsed:
 class _Workbook:
     """A workbook: the texts, styles and persons that its sheets share."""
 
-    def __init__(self, package: Package, workbook: etree._Element, characters: int) -> None:
+    def __init__(self, package: Package, characters: int) -> None:
         self._package = package
-        self._relations = package.relations(package.main)
+        workbook, relations = package.xml(package.main), package.relations(package.main)
+        self._sheets = list[tuple[str, bool, str]]()  # name, whether it is shown, part ("": none)
+        for sheet in workbook.iterfind(f"{S}sheets/{S}sheet"):
+            relation = relations.get(sheet.get(R + "id", ""))
+            is_shown = sheet.get("state", "visible") == "visible"
+            self._sheets.append((unescaped(sheet.get("name", "")), is_shown, relation.target if relation else ""))
+        self._parts = {name.lower(): part for name, _, part in self._sheets if part}
         styles, texts, rich = CellStyles(package, workbook), list[str](), dict[int, Rich]()
         for part in package.related(package.main, "sharedStrings"):
             for item in package.elements(part, S + "si"):
-                if runs := rich_runs(item, styles):
+                text, runs = text_and_runs(item, styles)
+                if runs:
                     rich[len(texts)] = runs
-                texts.append("".join(text_runs(item)))
-        calculation = workbook.find(S + "calcPr")
-        stale = calculation is not None and _is_stale(calculation)
-        self.results = Results(self._grid, _names(workbook), stale, self._tables, styles.epoch)
+                texts.append(text)
+        # Whether programs compute all results anew when they load the workbook (18.2.2).
+        said = {} if (found := workbook.find(S + "calcPr")) is None else dict(found.attrib)
+        anew = {said.get("fullCalcOnLoad"), said.get("forceFullCalc")}
+        stale = said.get("calcCompleted") in {"0", "false"} or not anew.isdisjoint({"1", "true"})
+        # Defined names (18.2.5) with what they mean, by the sheet on which they hold ("": all) in lower case.
+        names, owners = {}, [*(name.lower() for name, _, _ in self._sheets), ""]
+        for name in workbook.iterfind(f"{S}definedNames/{S}definedName"):
+            place = min(whole_number(name.get("localSheetId"), len(owners) - 1), len(owners) - 1)
+            names[owners[place], name.get("name", "").lower()] = name.text or ""
+        self.results = Results(self._grid, names, stale, self._tables, styles.epoch)
         self._strings = Strings(texts, rich, styles, self.results, characters // 2)
-        self._persons = _persons(package)
-        self._parts = {
-            unescaped(sheet.get("name", "")).lower(): self._relations[sheet.get(R + "id", "")].target
-            for sheet in workbook.iterfind(f"{S}sheets/{S}sheet")
-            if sheet.get(R + "id", "") in self._relations
+        persons = [package.xml(part) for part in package.related(package.main, "person")]
+        self._persons = {
+            one.get("id", ""): one.get("displayName", "") for root in persons for one in root.iter("{*}person")
         }
 
-    def write(self, writer: TextWriter, sheet: etree._Element) -> int:
-        """Write a sheet as a page, empty if it is hidden, by the job's rule; the length of what is only its name."""
-        relation = self._relations.get(sheet.get(R + "id", ""))
-        if relation is None or not self._package.has(relation.target):
-            raise DocumentError(Failure.CORRUPT, "one of its sheets is missing")
-        name = unescaped(sheet.get("name", ""))
-        if sheet.get("state", "visible") == "visible":
-            before = writer.length
-            writer.page(name, "sheet")
-            writer.block(name)
-            named = writer.length - before
-            self._write(writer, relation.target, name)
-            return named
-        writer.page()
-        writer.hidden("hidden_sheet", lambda unseen: self._write(unseen, relation.target, name, is_hidden=True))
-        return 0
+    def write(self, writer: TextWriter) -> int:
+        """Write each sheet as a page, empty if it is hidden, by the job's rule; the length of what is only names."""
+        named = 0
+        for name, is_shown, part in self._sheets:
+            if not self._package.has(part):
+                raise DocumentError(Failure.CORRUPT, "one of its sheets is missing")
+            if is_shown:
+                before = writer.length
+                writer.page(name, "sheet")
+                writer.block(name)
+                named += writer.length - before
+                self._write(part, name, writer)
+            else:
+                writer.page()
+                writer.hidden("hidden_sheet", partial(self._write, part, name, is_hidden=True))
+        return named
 
     def _grid(self, sheet: str) -> Grid | None:
         part = self._parts.get(sheet, "")
@@ -93,7 +101,7 @@ class _Workbook:
             for name, table in read_tables(self._package, part, sheet)
         }
 
-    def _write(self, writer: TextWriter, part: str, name: str, *, is_hidden: bool = False) -> None:
+    def _write(self, part: str, name: str, writer: TextWriter, *, is_hidden: bool = False) -> None:
         package = self._package
         writer.block(name if is_hidden else "")
         write_sheet(writer, package, part, self._strings, name)
@@ -103,44 +111,17 @@ class _Workbook:
             write_shapes(writer, package, drawing, tree, scene)
             check_drawn(self.results, package, drawing, tree, name)
         threads = [package.xml(one) for one in package.related(part, "threadedComment")]
-        known = {"tc=" + one.get("id", "") for root in threads for one in root.iter("{*}threadedComment")}
+        threaded = [comment for root in threads for comment in root.iter("{*}threadedComment")]
+        stand_ins = {"tc=" + one.get("id", "") for one in threaded}  # for programs that know no threads
         for comments in package.related(part, "comments"):
-            _write_comments(writer, package.xml(comments), known)
-        for root in threads:
-            for comment in root.iter("{*}threadedComment"):
-                author = self._persons.get(comment.get("personId", ""), "")
-                writer.block(
-                    f"Comment ({comment.get('ref', '')}, {author}): {unescaped(comment.findtext('{*}text', ''))}"
-                )
-
-
-def _write_comments(writer: TextWriter, root: etree._Element, threads: set[str]) -> None:
-    """Write comments; not those that stand in for a thread, for programs that know none."""
-    authors = {str(place): author.text or "" for place, author in enumerate(root.iter(S + "author"))}
-    for comment in root.iter(S + "comment"):
-        author = authors.get(comment.get("authorId", ""), "")
-        if author not in threads:
-            writer.block(
-                f"Comment ({comment.get('ref', '')}, {author}): {''.join(text_runs(comment.find(S + 'text')))}"
-            )
-
-
-def _names(workbook: etree._Element) -> dict[tuple[str, str], str]:
-    """Defined names (18.2.5) with what they mean, by the sheet on which they hold ("": all) in lower case."""
-    sheets = [unescaped(sheet.get("name", "")).lower() for sheet in workbook.iterfind(f"{S}sheets/{S}sheet")]
-    found = {}
-    for name in workbook.iterfind(f"{S}definedNames/{S}definedName"):
-        place = whole_number(name.get("localSheetId"), len(sheets))
-        found[(*sheets, "")[min(place, len(sheets))], name.get("name", "").lower()] = name.text or ""
-    return found
-
-
-def _is_stale(calculation: etree._Element) -> bool:
-    """Whether programs compute all results anew when they load the workbook (18.2.2)."""
-    said = {name: calculation.get(name) for name in ("fullCalcOnLoad", "forceFullCalc", "calcCompleted")}
-    return said.pop("calcCompleted") in {"0", "false"} or not {"1", "true"}.isdisjoint(said.values())
-
-
-def _persons(package: Package) -> dict[str, str]:
-    persons = [one for part in package.related(package.main, "person") for one in package.xml(part).iter("{*}person")]
-    return {person.get("id", ""): person.get("displayName", "") for person in persons}
+            root = package.xml(comments)
+            authors = {str(place): author.text or "" for place, author in enumerate(root.iter(S + "author"))}
+            for comment in root.iter(S + "comment"):
+                author = authors.get(comment.get("authorId", ""), "")
+                if author not in stand_ins:
+                    text, _ = text_and_runs(comment.find(S + "text"), self._strings.styles)
+                    writer.block(f"Comment ({comment.get('ref', '')}, {author}): {text}")
+        for comment in threaded:
+            author = self._persons.get(comment.get("personId", ""), "")
+            text = unescaped(comment.findtext("{*}text", ""))
+            writer.block(f"Comment ({comment.get('ref', '')}, {author}): {text}")

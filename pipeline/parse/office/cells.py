@@ -70,7 +70,16 @@ def number_text(value: str, kind: str, epoch: int) -> str:
     except ValueError:
         return value
     if kind and 0 <= number + epoch < _LAST_DAY:
-        return _moment(number, kind, epoch)
+        if kind == "duration":
+            minutes, seconds = divmod(round(number * 86_400), 60)
+            return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"
+        days = number + epoch
+        days += days < 60 and not epoch  # in the calendar of 1900 that year has a 29 February
+        moment = datetime(1899, 12, 30) + timedelta(seconds=round(days * 86_400))
+        whole = number == int(number)
+        if kind == "time" and number < 1:
+            return f"{moment:%H:%M:%S}"
+        return f"{moment:%Y-%m-%d}" if kind == "date" and whole else f"{moment:%Y-%m-%d %H:%M:%S}"
     if number.is_integer() and abs(number) < _EXACT:
         return str(int(number))
     text = digits_of(number)
@@ -95,19 +104,6 @@ def number_kind(code: str) -> str:
     return {(True, True): "moment", (True, False): "date", (False, True): "time"}.get(
         (date, time), "date" if "m" in code else ""
     )
-
-
-def _moment(number: float, kind: str, epoch: int) -> str:
-    if kind == "duration":
-        minutes, seconds = divmod(round(number * 86_400), 60)
-        return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"
-    days = number + epoch
-    days += days < 60 and not epoch  # in the calendar of 1900 that year has a 29 February
-    moment = datetime(1899, 12, 30) + timedelta(seconds=round(days * 86_400))
-    whole = number == int(number)
-    if kind == "time" and number < 1:
-        return f"{moment:%H:%M:%S}"
-    return f"{moment:%Y-%m-%d}" if kind == "date" and whole else f"{moment:%Y-%m-%d %H:%M:%S}"
 
 
 _DIGITS = re.compile(r"\d(?:[\d.,'\u2019 \u00a0\u202f]*\d)?")

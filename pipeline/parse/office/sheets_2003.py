@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from pipeline.parse.markup.reading import local_name, whole_number
+from pipeline.parse.markup.reading import decimal, local_name, whole_number
+from pipeline.parse.office.cells import column_letters
 
 _OLD = "{urn:schemas-microsoft-com:office:spreadsheet}"
 ROOT = _OLD + "Workbook"
@@ -29,7 +30,7 @@ _MOST = 1 << 20  # rows that one element may stand for
 
 def parts_of(root: etree._Element) -> Iterator[tuple[str, str, str, etree._Element | bytes]]:
     """The parts of the package: name, the part that relates to it, kind of relation, content; the main one is first."""
-    styles, sheets = _Styles(root), list(root.iterchildren(_OLD + "Worksheet"))
+    (styles, style_sheet), sheets = _styles(root), list(root.iterchildren(_OLD + "Worksheet"))
     book = etree.Element(f"{{{_MAIN}}}workbook", nsmap={None: _MAIN, "r": _OFFICE})
     listed = _in(book, "sheets")
     for number, sheet in enumerate(sheets, start=1):
@@ -39,49 +40,37 @@ def parts_of(root: etree._Element) -> Iterator[tuple[str, str, str, etree._Eleme
         entry.set(f"{{{_OFFICE}}}id", f"sheet{number}")
     main = "xl/workbook.xml"
     yield main, "", "officeDocument", book
-    yield "xl/styles.xml", main, "styles", styles.root
+    yield "xl/styles.xml", main, "styles", style_sheet
     for number, sheet in enumerate(sheets, start=1):
         part, comments = f"xl/worksheets/sheet{number}.xml", etree.Element(f"{{{_MAIN}}}comments", nsmap={None: _MAIN})
         yield part, main, "worksheet", _sheet(sheet, styles, comments)
         yield f"xl/comments{number}.xml", part, "comments", comments
 
 
-class _Styles:
-    """The styles of the cells by their names, and the part that holds them by number."""
-
-    def __init__(self, book: etree._Element) -> None:
-        self.root = etree.Element(f"{{{_MAIN}}}styleSheet", nsmap={None: _MAIN})
-        self._formats, self._fonts, self._fills, self._cells = (
-            _in(self.root, name) for name in ("numFmts", "fonts", "fills", "cellXfs")
+def _styles(book: etree._Element) -> tuple[dict[str, str], etree._Element]:
+    """The numbers of the styles of cells by their names, and the part that holds the styles."""
+    root, numbers = etree.Element(f"{{{_MAIN}}}styleSheet", nsmap={None: _MAIN}), dict[str, str]()
+    formats, fonts, fills, cells = (_in(root, name) for name in ("numFmts", "fonts", "fills", "cellXfs"))
+    found = {one.get(_OLD + "ID", ""): one for one in book.iterfind(f"{_OLD}Styles/{_OLD}Style")}
+    for place, name in enumerate(["Default", *(name for name in found if name != "Default")]):
+        number = numbers[name] = str(place)
+        font, fill, said = (
+            _said(name, kind, found) if name in found else {} for kind in ("Font", "Interior", "NumberFormat")
         )
-        self._numbers: dict[str, str] = {}
-        found = {one.get(_OLD + "ID", ""): one for one in book.iterfind(f"{_OLD}Styles/{_OLD}Style")}
-        for name in ["Default", *(name for name in found if name != "Default")]:
-            self._add(name, found)
-
-    def number(self, name: str | None) -> str:
-        """The number of a style; that of the usual one for a name that is none."""
-        return self._numbers.get(name or "", "0")
-
-    def _add(self, name: str, found: dict[str, etree._Element]) -> None:
-        number = str(len(self._numbers))
-        self._numbers[name] = number
-        font, fill, code = ({}, {}, "") if name not in found else (
-            _said(name, "Font", found), _said(name, "Interior", found),
-            _said(name, "NumberFormat", found).get("Format", ""),
-        )  # fmt: skip
-        letters = _in(self._fonts, "font")
+        code, letters = said.get("Format", ""), _in(fonts, "font")
         if "Color" in font:
             _in(letters, "color", rgb="FF" + font["Color"].lstrip("#"))
         if "Size" in font:
             _in(letters, "sz", val=font["Size"])
-        pattern = _in(_in(self._fills, "fill"), "patternFill", patternType="solid" if "Color" in fill else "none")
+        pattern = _in(_in(fills, "fill"), "patternFill", patternType="solid" if "Color" in fill else "none")
         if "Color" in fill:
             _in(pattern, "fgColor", rgb="FF" + fill["Color"].lstrip("#"))
+        format_number = str(_CUSTOM + place) if code else "0"
         if code:
-            _in(self._formats, "numFmt", numFmtId=str(_CUSTOM + int(number)), formatCode=_FORMATS.get(code, code))
-        _in(self._cells, "xf", numFmtId=str(_CUSTOM + int(number)) if code else "0", fontId=number, fillId=number,
+            _in(formats, "numFmt", numFmtId=format_number, formatCode=_FORMATS.get(code, code))
+        _in(cells, "xf", numFmtId=format_number, fontId=number, fillId=number,
             applyNumberFormat="1", applyFont="1", applyFill="1")  # fmt: skip
+    return numbers, root
 
 
 def _said(name: str, kind: str, styles: dict[str, etree._Element]) -> dict[str, str]:
@@ -98,7 +87,7 @@ def _said(name: str, kind: str, styles: dict[str, etree._Element]) -> dict[str, 
     return said
 
 
-def _sheet(sheet: etree._Element, styles: _Styles, comments: etree._Element) -> etree._Element:
+def _sheet(sheet: etree._Element, styles: dict[str, str], comments: etree._Element) -> etree._Element:
     root = etree.Element(f"{{{_MAIN}}}worksheet", nsmap={None: _MAIN})
     table = sheet.find(_OLD + "Table")
     columns, rows, merged = (_in(root, name) for name in ("cols", "sheetData", "mergeCells"))
@@ -112,7 +101,8 @@ def _sheet(sheet: etree._Element, styles: _Styles, comments: etree._Element) -> 
     for column in table.iterchildren(_OLD + "Column"):
         first = whole_number(column.get(_OLD + "Index"), at + 1)
         at = first + whole_number(column.get(_OLD + "Span"), 0)
-        hidden = column.get(_OLD + "Hidden") == "1" or _is_shut(column.get(_OLD + "Width"))
+        width = decimal(column.get(_OLD + "Width"))
+        hidden = column.get(_OLD + "Hidden") == "1" or (width is not None and width <= 1)
         _in(columns, "col", min=str(first), max=str(at), width="0" if hidden else "10", hidden=str(int(hidden)))
     at = 0
     for row in table.iterchildren(_OLD + "Row"):
@@ -120,34 +110,19 @@ def _sheet(sheet: etree._Element, styles: _Styles, comments: etree._Element) -> 
         at = first + min(whole_number(row.get(_OLD + "Span"), 0), _MOST)
         said = {"hidden": "1"} if row.get(_OLD + "Hidden") == "1" else {}
         said |= {"ht": row.get(_OLD + "Height", "")} if row.get(_OLD + "Height") else {}
-        made = _in(rows, "row", r=str(first), **said)
-        for place, cell in _cells(row, first, merged):
-            _fill(made, place, cell, styles.number(cell.get(_OLD + "StyleID") or row.get(_OLD + "StyleID")))
+        made, end = _in(rows, "row", r=str(first), **said), 0
+        for cell in row.iterchildren(_OLD + "Cell"):
+            start = whole_number(cell.get(_OLD + "Index"), end + 1)
+            across, down = (whole_number(cell.get(_OLD + name), 0) for name in ("MergeAcross", "MergeDown"))
+            place, end = f"{column_letters(start)}{first}", start + across
+            if across or down:
+                _in(merged, "mergeCell", ref=f"{place}:{column_letters(end)}{first + down}")
+            _fill(made, place, cell, styles.get(cell.get(_OLD + "StyleID") or row.get(_OLD + "StyleID") or "", "0"))
             for comment in cell.iterchildren(_OLD + "Comment"):
                 _in(authors, "author").text = comment.get(_OLD + "Author", "")
                 said_of = _in(comments, "comment", ref=place, authorId=str(len(authors) - 1))
                 _in(_in(said_of, "text"), "t").text = "".join(map(str, comment.itertext()))
     return root
-
-
-def _is_shut(width: str | None) -> bool:
-    try:
-        return width is not None and float(width) <= 1
-    except ValueError:
-        return False
-
-
-def _cells(row: etree._Element, number: int, merged: etree._Element) -> Iterator[tuple[str, etree._Element]]:
-    """The cells of a row with their places; those that are merged with others go to `merged`."""
-    at = 0
-    for cell in row.iterchildren(_OLD + "Cell"):
-        at = whole_number(cell.get(_OLD + "Index"), at + 1)
-        across, down = (whole_number(cell.get(_OLD + name), 0) for name in ("MergeAcross", "MergeDown"))
-        place = f"{_letters(at)}{number}"
-        if across or down:
-            _in(merged, "mergeCell", ref=f"{place}:{_letters(at + across)}{number + down}")
-        yield place, cell
-        at += across
 
 
 def _fill(row: etree._Element, place: str, old: etree._Element, style: str) -> None:
@@ -165,15 +140,6 @@ def _fill(row: etree._Element, place: str, old: etree._Element, style: str) -> N
     else:
         cell.set("t", "inlineStr")
         _in(_in(cell, "is"), "t").text = text.removesuffix("T00:00:00.000") if kind == "DateTime" else text
-
-
-def _letters(column: int) -> str:
-    """The name of a column: A, Z, AA."""
-    name = ""
-    while column > 0:
-        column, place = divmod(column - 1, 26)
-        name = chr(ord("A") + place) + name
-    return name
 
 
 def _in(parent: etree._Element, tag: str, /, **said: str) -> etree._Element:

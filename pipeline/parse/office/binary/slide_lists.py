@@ -42,9 +42,23 @@ class _Bytes:
     def skip(self, mask: int, fields: tuple[tuple[int, int], ...]) -> None:
         self.at += sum(size for bits, size in fields if mask & bits)
 
+    def skip_counted(self, size: int) -> None:
+        """Skip fields of four bytes behind their count."""
+        count = self.number(size)
+        self.at += 4 * count
+
     @property
     def ended(self) -> bool:
         return self.at >= len(self.data)
+
+
+class Run(NamedTuple):
+    """A run of characters: where it ends, which entry is its own, its font (-1: none said), its place in percent."""
+
+    end: int
+    entry: int
+    font: int
+    moved: int
 
 
 def labels(text: str, looks: bytes, extended: bytes) -> list[str]:
@@ -52,9 +66,7 @@ def labels(text: str, looks: bytes, extended: bytes) -> list[str]:
     entries = list(_entries(_Bytes(extended)))
     if not any(entries):
         return []
-    data = _Bytes(looks)
-    paragraphs = list(_paragraph_runs(data, len(text)))
-    runs = list(_character_runs(data, len(text)))
+    paragraphs, runs = _looks(looks, len(text))
     said = any(run.entry for run in runs)
     ends, run_ends = [end for end, _ in paragraphs], [run.end for run in runs]
     found, at, counts = list[str](), 0, dict[int, int]()
@@ -71,6 +83,34 @@ def labels(text: str, looks: bytes, extended: bytes) -> list[str]:
     return found
 
 
+def runs_of(looks: bytes, length: int) -> list[Run]:
+    """The runs of characters of a text of so many characters."""
+    return _looks(looks, length)[1]
+
+
+def _looks(looks: bytes, length: int) -> tuple[list[tuple[int, int]], list[Run]]:
+    """The runs of paragraphs of a text, each with its end and its level, and its runs of characters."""
+    data, paragraphs, runs, end = _Bytes(looks), list[tuple[int, int]](), list[Run](), 0
+    while end <= length and not data.ended:
+        end += data.number(4)
+        level, mask = data.number(2), data.number(4)
+        data.skip(mask, _PARAGRAPH)
+        if mask & _TABS:
+            data.skip_counted(2)
+        data.skip(mask, _BEHIND_TABS)
+        paragraphs.append((end, level))
+    end = 0
+    while end <= length and not data.ended:
+        end += data.number(4)
+        mask = data.number(4)
+        style = data.number(2) if mask & _FONT_STYLE else 0
+        font = data.number(2) if mask & _FONT else -1
+        data.skip(mask, _CHARACTERS)
+        moved = data.number(2) if mask & _POSITION else 0
+        runs.append(Run(end, style >> 10 & 0xF, font, (moved ^ 0x8000) - 0x8000))
+    return paragraphs, runs
+
+
 def _entries(data: _Bytes) -> Iterator[_Number | None]:
     """The scheme and the first number that each look draws before its paragraphs; None for a look without numbers."""
     while not data.ended:
@@ -82,49 +122,5 @@ def _entries(data: _Bytes) -> Iterator[_Number | None]:
         language = data.number(4)
         data.skip(language, _LANGUAGE)
         if language & _SMART:
-            tags = data.number(4)
-            data.at += 4 * tags
+            data.skip_counted(4)
         yield (_SCHEMES[min(scheme, len(_SCHEMES) - 1)], start) if numbered else None
-
-
-def _paragraph_runs(data: _Bytes, length: int) -> Iterator[tuple[int, int]]:
-    """Where each run of paragraphs ends, and its level."""
-    end = 0
-    while end <= length and not data.ended:
-        end += data.number(4)
-        level, mask = data.number(2), data.number(4)
-        data.skip(mask, _PARAGRAPH)
-        if mask & _TABS:
-            tabs = data.number(2)
-            data.at += 4 * tabs
-        data.skip(mask, _BEHIND_TABS)
-        yield end, level
-
-
-class Run(NamedTuple):
-    """A run of characters: where it ends, which entry is its own, its font (-1: none said), its place in percent."""
-
-    end: int
-    entry: int
-    font: int
-    moved: int
-
-
-def runs_of(looks: bytes, length: int) -> list[Run]:
-    """The runs of characters of a text of so many characters."""
-    data = _Bytes(looks)
-    for _ in _paragraph_runs(data, length):
-        pass
-    return list(_character_runs(data, length))
-
-
-def _character_runs(data: _Bytes, length: int) -> Iterator[Run]:
-    end = 0
-    while end <= length and not data.ended:
-        end += data.number(4)
-        mask = data.number(4)
-        style = data.number(2) if mask & _FONT_STYLE else 0
-        font = data.number(2) if mask & _FONT else -1
-        data.skip(mask, _CHARACTERS)
-        moved = data.number(2) if mask & _POSITION else 0
-        yield Run(end, style >> 10 & 0xF, font, (moved ^ 0x8000) - 0x8000)

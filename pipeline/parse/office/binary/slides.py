@@ -104,9 +104,9 @@ class Text:
 
     def shown(self, furniture: dict[str, str], fonts: dict[int, tuple[str, bool]]) -> str:
         """The text with its signs replaced by what they stand for, as it is drawn in these fonts."""
-        pieces = [
-            furniture.get(self.signs[place], "") if place in self.signs else one for place, one in enumerate(self.text)
-        ]
+        pieces = list(self.text)
+        for place in self.signs.keys() & range(len(pieces)):
+            pieces[place] = furniture.get(self.signs[place], "")
         text, at = "", 0
         for run in [*runs_of(self.looks, len(pieces)), Run(len(pieces), 0, -1, 0)]:
             text += "\r".join(_drawn(line, run, fonts) for line in "".join(pieces[at : run.end]).split("\r"))
@@ -148,10 +148,6 @@ class Presentation:
         self.fonts = dict(_fonts(self.document))
         self._notes = {slide.identity: slide for one in lists if one.instance == _NOTES for slide in _listed(one)}
 
-    def record(self, slide: Slide, kind: int) -> Record:
-        """The record of a slide or of its notes; raises DocumentError(CORRUPT)."""
-        return self.stored(slide.place, kind)
-
     def stored(self, number: int, kind: int) -> Record:
         """A record by its number in the directories, each once; raises DocumentError(CORRUPT)."""
         place = self._places.get(number)
@@ -171,13 +167,13 @@ class Presentation:
         """The document's record, by the directories of all edits, the newest first."""
         seen, newest = set[int](), 0  # of edits and of directories
         while offset and offset not in seen:
-            seen.add(offset)
             edit = record_at(self._data, offset)
             if edit.kind != USER_EDIT or len(edit.data) < 28:
                 raise DocumentError(Failure.CORRUPT, "its edits cannot be followed")
             if len(edit.data) >= 32 and edit.number(28):
                 raise _locked()
             newest = newest or edit.number(16)
+            seen.add(offset)
             if edit.number(12) not in seen:
                 self._read_directory(record_at(self._data, edit.number(12)))
             seen.add(edit.number(12))
@@ -234,17 +230,13 @@ def _stored(record: Record) -> str:
 
 def _listed(container: Record) -> Iterator[Slide]:
     """The slides of a list; the texts of each follow it."""
-    children: list[Record] = []
-    slide: Slide | None = None
+    found: list[tuple[Record, list[Record]]] = []
     for record in container.children():
         if record.kind == PERSIST:
-            if slide:
-                yield Slide(slide.place, slide.identity, texts_of(children))
-            slide, children = Slide(record.number(0), record.number(12), []), []
-        else:
-            children.append(record)
-    if slide:
-        yield Slide(slide.place, slide.identity, texts_of(children))
+            found.append((record, []))
+        elif found:
+            found[-1][1].append(record)
+    return (Slide(slide.number(0), slide.number(12), texts_of(behind)) for slide, behind in found)
 
 
 def _locked() -> DocumentError:

@@ -33,6 +33,8 @@ _OVER = 9.0  # points by which shapes may lie over one another, less than a line
 _USUAL, _LARGE = 18.0, 32.0  # points: the size of letters that say none, in shapes and in placeholders
 _WIDE, _HIGH = 0.55, 1.25  # of the size of letters: how wide they are, and how high their lines
 _LINE = 12.0  # points: the least height of a line of usual text
+Layer = tuple[etree._Element, Theme]
+"""An element of a part (a slide, a layout, a master), under which shapes lie, and its theme."""
 
 
 @dataclass
@@ -50,23 +52,20 @@ class Shape:
     doubt: str
     behind: Colour = UNKNOWN
 
-    def lies_over(self, words: Box) -> bool:
-        """Whether the shape may hide words in a box; of a table, which programs push over lists, half of them."""
-        if self.box is None or next(self.element.iter(A + "tbl"), None) is None:
-            return self.box is None or _meets(words, self.box)
+    def lies_over(self, words: Box | None) -> bool:
+        """Whether the shape may hide words in a box by more than their edges; of a table, which programs push over
+        lists, half of them."""
+        if self.box is None or words is None:
+            return True
+        x, y, width, height = words
+        if next(self.element.iter(A + "tbl"), None) is None:
+            inner = x + _OVER, y + _OVER, max(width - 2 * _OVER, 1.0), max(height - 2 * _OVER, 1.0)
+            return overlap(inner, self.box)
         sides = (
             min(words[way] + words[way + 2], self.box[way] + self.box[way + 2]) - max(words[way], self.box[way])
             for way in (0, 1)
         )
-        return math.prod(max(side, 0.0) for side in sides) > words[2] * words[3] / 2
-
-
-@dataclass(frozen=True)
-class Layer:
-    """The shapes under an element of a part: a slide, a layout, a master."""
-
-    tree: etree._Element
-    theme: Theme
+        return math.prod(max(side, 0.0) for side in sides) > width * height / 2
 
 
 class Scene:
@@ -76,16 +75,15 @@ class Scene:
         self._styles = styles
         self._background = background
         self._view = view
-        shapes = [shape for layer in layers for shape in self._drawn(layer, layer.tree, view, "")]
+        shapes = [shape for tree, theme in layers for shape in self._drawn(theme, tree, view, "")]
         self._shapes = {shape.element: shape for shape in shapes}
         filled = [(place, shape) for place, shape in enumerate(shapes) if shape.fill]
         texts = [(place, shape) for place, shape in enumerate(shapes) if _has_text(shape.element)]
         for place, shape in texts if len(filled) * len(texts) <= _COMPARED else ():
             below = self._under(shape.box, [one for number, one in filled if number < place])
             shape.behind = below if local_name(shape.element.tag) == "graphicFrame" else over(shape.fill, below)
-            over_it = (one for number, one in filled if number > place)
-            box = self._words_box(shape)
-            if any(box is None or one.box is None or one.lies_over(box) for one in over_it):
+            words = self._words_box(shape)
+            if any(one.lies_over(words) for number, one in filled if number > place):
                 shape.doubt = shape.doubt or "a shape over it"
 
     def hides(self, element: etree._Element) -> str | None:
@@ -119,35 +117,34 @@ class Scene:
         top = {"t": 0.0, "ctr": (height - needed) / 2, "b": height - needed}.get(anchor)
         return box if top is None else (x, y + top, width, needed)
 
-    def _drawn(self, layer: Layer, tree: etree._Element, view: View, doubt: str) -> Iterator[Shape]:
+    def _drawn(self, theme: Theme, tree: etree._Element, view: View, doubt: str) -> Iterator[Shape]:
         for name, child in children(tree):
             if name not in SHAPES:
-                yield from self._drawn(layer, child, view, doubt) if len(child) and name != "timing" else ()
+                yield from self._drawn(theme, child, view, doubt) if len(child) and name != "timing" else ()
                 continue
             lies = view.appearance(child)
             if lies.box is None:
                 lies = replace(lies, box=self._styles.place(child))
-            fill, whole = self._fill(layer, child, name)
-            own = doubt or self._doubt(child, lies)
+            fill, whole = self._fill(theme, child, name)
+            own = doubt or self._doubt(child, lies.box)
             yield Shape(child, lies.box, [] if lies.hides else fill, whole, lies.hides, own)
             if name == "grpSp" and not lies.hides:
-                yield from self._drawn(layer, child, view.inside(name, child), own)
+                yield from self._drawn(theme, child, view.inside(name, child), own)
 
-    def _doubt(self, element: etree._Element, lies: Appearance) -> str:
+    def _doubt(self, element: etree._Element, box: Box | None) -> str:
         """What of a shape may hide its text in a way that is not computed: its properties, its place, its size."""
         found = next(filter(None, map(doubt_of_shape, (element, *self._styles.origins(element)))), "")
-        if found := found or doubt_of_group(element):
+        found = found or doubt_of_group(element)
+        if found or box is None or math.isinf(self._view.height):
             return found
-        if lies.box is None or math.isinf(self._view.height):
-            return ""
-        x, y, width, height = lies.box
+        x, y, width, height = box
         slide = self._view.width / EMU, self._view.height / EMU
         if not (0 < x + width / 2 < slide[0] and 0 < y + height / 2 < slide[1]):
             return "a place beyond the slide"
         lines = sum(1 for _ in element.iter(A + "p", A + "br")) if local_name(element.tag) == "sp" else 0
         return "text beyond the slide" if lines * _LINE > max(2 * height, slide[1] - y) else ""
 
-    def _fill(self, layer: Layer, element: etree._Element, name: str) -> tuple[Fill, bool]:
+    def _fill(self, theme: Theme, element: etree._Element, name: str) -> tuple[Fill, bool]:
         """The fill of a shape, and whether it fills the shape's box; groups and lines have none of their own."""
         if name in {"grpSp", "cxnSp"}:
             return [], False
@@ -159,7 +156,7 @@ class Scene:
         family = [element, *self._styles.origins(element)]
         forms = (one.find(f"{{*}}spPr/{A}prstGeom") for one in family)
         form = next((one for one in forms if one is not None), None)
-        fills = (shape_fill(one, layer.theme) for one in family)
+        fills = (shape_fill(one, theme) for one in family)
         fill = next((one for one in fills if one is not None), None)
         return fill or [], straight and form is not None and form.get("prst") in _RECTANGLES
 
@@ -174,29 +171,22 @@ class Scene:
         return colour
 
 
-def _meets(box: Box, other: Box) -> bool:
-    """Whether two boxes have more than their edges in common."""
-    x, y, width, height = box
-    return overlap((x + _OVER, y + _OVER, max(width - 2 * _OVER, 1.0), max(height - 2 * _OVER, 1.0)), other)
-
-
-def background(trees: list[etree._Element], themes: list[Theme]) -> Colour:
+def background(layers: list[Layer]) -> Colour:
     """The colour of a slide's background: its own, its layout's or its master's; white where none says one.
 
-    Each of the trees has its theme; where a slide gives other names to colours than its master, programs differ.
+    Where a slide gives other names to colours than its master, programs differ.
     """
-    for tree, theme in zip(trees, themes, strict=True):
+    for tree, theme in layers:
         found = tree.find("{*}cSld/{*}bg")
         if found is not None:
-            colours = {_backdrop(found, theme), _backdrop(found, themes[0])}
+            properties, reference = found.find("{*}bgPr"), found.find("{*}bgRef")
+            fills = (
+                own_fill(properties, one) if reference is None else styled_fill(reference, one)
+                for one in (theme, layers[0][1])
+            )
+            colours = {over(fill, UNKNOWN) for fill in fills}
             return colours.pop() if len(colours) == 1 else UNKNOWN
     return WHITE
-
-
-def _backdrop(element: etree._Element, theme: Theme) -> Colour:
-    properties, reference = element.find("{*}bgPr"), element.find("{*}bgRef")
-    fill = own_fill(properties, theme) if reference is None else styled_fill(reference, theme)
-    return over(fill, UNKNOWN)
 
 
 def _has_text(element: etree._Element) -> bool:
@@ -206,5 +196,4 @@ def _has_text(element: etree._Element) -> bool:
 def sheet_scene(tree: etree._Element, theme: Theme) -> Scene:
     """The shapes that lie on a sheet, which has no edges and whose cells may have any colour behind them."""
     view, theme = View(math.inf, math.inf), theme.renamed(USUAL_NAMES)
-    styles = SlideStyles([tree], theme, tree, view)
-    return Scene(view, UNKNOWN, [Layer(tree, theme)], styles)
+    return Scene(view, UNKNOWN, [(tree, theme)], SlideStyles([tree], theme, tree, view))

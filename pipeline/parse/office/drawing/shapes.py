@@ -19,52 +19,50 @@ from pipeline.parse.sight.raised import lowered, raised, struck
 from pipeline.parse.sight.symbols import shown_in
 from pipeline.parse.writer import TextWriter
 
+A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 CX = "{http://schemas.microsoft.com/office/drawing/2014/chartex}"
+DGM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
+R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+GRAPHICS = {C + "chart", CX + "chart", DGM + "relIds"}  # what stands for a chart or a diagram in a part of its own
+_NAMED = 5  # words that a reason names
+_PLACEHOLDERS = {"sldNum", "hdr", "dt", "ftr", "sldImg"}
 
 
 def write_chart(writer: TextWriter, root: etree._Element) -> None:
     """Write a chart's data with categories down and series across, then its titles and labels taken from cells."""
-    _write_series(writer, root)
+    series = [
+        (_values(one, "tx"), _values(one, "cat", "xVal"), _values(one, "val", "yVal")) for one in root.iter(C + "ser")
+    ]
+    if series:
+        categories = max((categories for _, categories, _ in series), key=len)
+        writer.row(["", *(" ".join(name.values()) for name, _, _ in series)])
+        for place in sorted({*categories, *(place for _, _, values in series for place in values)}):
+            writer.row([categories.get(place, ""), *(values.get(place, "") for _, _, values in series)])
     for title in root.iter(C + "title"):
         writer.line(" ".join(value.text or "" for value in title.iter(C + "v")))
     for labels in root.iter("{*}dlblRangeCache"):
-        writer.row(_points_of(labels, "").values())
+        writer.row(_points(labels, "").values())
     for level in root.iter(CX + "lvl"):
         writer.row(point.text or "" for point in level.iter(CX + "pt"))
 
 
-def _write_series(writer: TextWriter, root: etree._Element) -> None:
-    series = [
-        (_values(one, "tx"), _values(one, "cat", "xVal"), _values(one, "val", "yVal")) for one in root.iter(C + "ser")
-    ]
-    if not series:
-        return
-    categories = max((categories for _, categories, _ in series), key=len)
-    writer.row(["", *(" ".join(name.values()) for name, _, _ in series)])
-    for place in sorted({*categories, *(place for _, _, values in series for place in values)}):
-        writer.row([categories.get(place, ""), *(values.get(place, "") for _, _, values in series)])
-
-
 def _values(series: etree._Element, *names: str) -> dict[int, str]:
+    """The values of a part of a series by number, of categories of several levels the innermost, which comes first."""
     found: dict[int, str] = {}
-    for name in names:
-        for holder in series.iterchildren(C + name):
-            found |= _points(holder)
+    for holder in (holder for name in names for holder in series.iterchildren(C + name)):
+        level = next(holder.iter(C + "lvl"), None)
+        points = {} if level is None else _points(level, "")
+        for cache in holder.iter(C + "numCache", C + "numLit", C + "strCache", C + "strLit") if level is None else ():
+            numbers = local_name(cache.tag).startswith("num")
+            points |= _points(cache, str(cache.findtext(C + "formatCode", "General")) if numbers else "")
+        if level is None and not points:
+            points = dict(enumerate(value.text or "" for value in holder.iterchildren(C + "v")))
+        found |= points
     return found
 
 
-def _points(holder: etree._Element) -> dict[int, str]:
-    for level in holder.iter(C + "lvl"):  # categories of several levels: the innermost comes first
-        return _points_of(level, "")
-    found: dict[int, str] = {}
-    for cache in holder.iter(C + "numCache", C + "numLit", C + "strCache", C + "strLit"):
-        numbers = local_name(cache.tag).startswith("num")
-        found |= _points_of(cache, str(cache.findtext(C + "formatCode", "General")) if numbers else "")
-    return found or dict(enumerate(value.text or "" for value in holder.iterchildren(C + "v")))
-
-
-def _points_of(holder: etree._Element, code: str) -> dict[int, str]:
+def _points(holder: etree._Element, code: str) -> dict[int, str]:
     """The points by number; with a number format they are numbers."""
     kind = number_kind(code)
     points = {
@@ -72,14 +70,6 @@ def _points_of(holder: etree._Element, code: str) -> dict[int, str]:
         for point in holder.iter(C + "pt")
     }
     return {place: number_text(text, kind, 0) if code else text for place, text in points.items()}
-
-
-A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-DGM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
-R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
-GRAPHICS = {C + "chart", CX + "chart", DGM + "relIds"}  # what stands for a chart or a diagram in a part of its own
-_NAMED = 5  # words that a reason names
-_PLACEHOLDERS = {"sldNum", "hdr", "dt", "ftr", "sldImg"}
 
 
 def paragraph_text(paragraph: etree._Element) -> str:
@@ -156,10 +146,14 @@ def _drawn(run: etree._Element) -> str:
     latin, signs = (None if properties is None else properties.find(A + name) for name in ("latin", "sym"))
     fonts = {one: ("" if one is None else one.get("typeface", ""), one is not None and one.get("charset") == "2")
              for one in (latin, signs)}  # fmt: skip
-    if signs is not None and not text.isascii():  # for the places of symbol fonts alone
-        text = "".join(_in_font(one, *fonts[signs if "\uf020" <= one <= "\uf0ff" else latin]) for one in text)
-    else:
-        text = _in_font(text, *fonts[latin])
+    # A font for signs is that of the places of symbol fonts alone.
+    pieces = text if signs is not None and not text.isascii() else [text]
+    drawn = []
+    for piece in pieces:
+        is_sign = signs is not None and len(piece) == 1 and "\uf020" <= piece <= "\uf0ff"
+        font, of_signs = fonts[signs if is_sign else latin]
+        drawn.append(shown_in(font, piece, of_signs=of_signs))
+    text = "".join(drawn)
     if properties is None:
         return text
     moved = properties.get("baseline", "0").removesuffix("%")
@@ -167,37 +161,35 @@ def _drawn(run: etree._Element) -> str:
     return struck(text) if properties.get("strike", "noStrike") != "noStrike" else text
 
 
-def _in_font(text: str, font: str, of_signs: bool) -> str:
-    return shown_in(font, text, of_signs=of_signs)
-
-
 def write_graphic(writer: TextWriter, package: Package, part: str, reference: etree._Element) -> None:
     """The chart or diagram that an element (of GRAPHICS) in `part` refers to."""
-    relation = package.relations(part).get(reference.get(R + "id") or reference.get(R + "dm") or "")
-    if relation is None or relation.external or not package.has(relation.target):
+    found = _related(package, part, reference.get(R + "id") or reference.get(R + "dm") or "")
+    if found is None:
         return
-    root = package.xml(relation.target)
+    target, root = found
     writer.gap()
     if local_name(root.tag) == "chartSpace":
         write_chart(writer, root)
-    for drawn in _drawn_words(package, part, root):
-        if unknown := drawn - _words_of(root):
+    # the drawing that programs show for the data of a diagram ([MS-ODRAWXML] 2.7)
+    for extension in root.iter("{http://schemas.microsoft.com/office/drawing/2008/diagram}dataModelExt"):
+        drawing = _related(package, part, extension.get("relId", ""))
+        if drawing and (unknown := _words_of(drawing[1]) - _words_of(root)):
             said = ", ".join(sorted(unknown)[:_NAMED])
             writer.review(f"a diagram is drawn with words that its data do not have: {said}")
     for paragraph in root.iter(A + "p"):
         writer.line(paragraph_text(paragraph))
     writer.gap()
-    for drawing in package.related(relation.target, "chartUserShapes"):
-        for body in package.xml(drawing).iter("{*}txBody"):  # text alone: a chart in a chart could be itself
+    for user_shapes in package.related(target, "chartUserShapes"):
+        for body in package.xml(user_shapes).iter("{*}txBody"):  # text alone: a chart in a chart could be itself
             _write_body(writer, body)
 
 
-def _drawn_words(package: Package, part: str, data: etree._Element) -> Iterator[set[str]]:
-    """The words of the drawing that programs show for the data of a diagram ([MS-ODRAWXML] 2.7)."""
-    for extension in data.iter("{http://schemas.microsoft.com/office/drawing/2008/diagram}dataModelExt"):
-        relation = package.relations(part).get(extension.get("relId", ""))
-        if relation and not relation.external and package.has(relation.target):
-            yield _words_of(package.xml(relation.target))
+def _related(package: Package, part: str, identity: str) -> tuple[str, etree._Element] | None:
+    """The part inside the package to which a relation of a part leads: its name and its root."""
+    relation = package.relations(part).get(identity)
+    if relation is None or relation.external or not package.has(relation.target):
+        return None
+    return relation.target, package.xml(relation.target)
 
 
 def _words_of(root: etree._Element) -> set[str]:
@@ -210,15 +202,16 @@ def is_furniture(shape: etree._Element) -> bool:
 
 
 def _write_table(writer: TextWriter, table: etree._Element, scene: Scene | None) -> None:
+    """Write a table; the text of a cell with which another one was merged is not drawn."""
     writer.gap()
     for row in table.iter(A + "tr"):
-        writer.row(_cell(writer, cell, scene) for cell in row.iterchildren(A + "tc"))
+        cells = []
+        for cell in row.iterchildren(A + "tc"):
+            paragraphs = cell.iter(A + "p")
+            if any(cell.get(merged) in TRUE for merged in ("hMerge", "vMerge")):
+                text = "\n".join(map(paragraph_text, paragraphs))
+                cells.append("" if writer.hide("covered", text) else text)
+            else:
+                cells.append("\n".join(_shown(writer, paragraph, scene) for paragraph in paragraphs))
+        writer.row(cells)
     writer.gap()
-
-
-def _cell(writer: TextWriter, cell: etree._Element, scene: Scene | None) -> str:
-    """The text of a cell; that of one which another one was merged with is not drawn."""
-    if any(cell.get(merged) in TRUE for merged in ("hMerge", "vMerge")):
-        text = "\n".join(map(paragraph_text, cell.iter(A + "p")))
-        return "" if writer.hide("covered", text) else text
-    return "\n".join(_shown(writer, paragraph, scene) for paragraph in cell.iter(A + "p"))

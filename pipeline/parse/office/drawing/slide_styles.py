@@ -51,12 +51,11 @@ def _read_letters(properties: etree._Element | None, theme: Theme) -> Letters:
     if properties is None:
         return Letters()
     marker = properties.find(A + "highlight")
-    ink = own_fill(properties, theme)
     link = theme.colour("hlink") if properties.find(A + "hlinkClick") is not None else None
     return Letters(
         _hundredths(properties.get("sz")),
         _hundredths(properties.get("spc")),
-        ink if link is None else [Paint(link)],
+        own_fill(properties, theme) if link is None else [Paint(link)],
         None if marker is None else [theme.paint(marker)],
         _odd(properties, _HARMLESS),
     )
@@ -69,20 +68,18 @@ def _odd(properties: etree._Element, harmless: re.Pattern[str]) -> str | None:
             return str(key)
     for child in properties:
         name = local_name(str(child.tag))
-        if not harmless.fullmatch(name) and not _is_neutral(name, child):
+        parts = [(local_name(str(one.tag)), one.get("val", "")) for one in child]
+        if name == "lnSpc":
+            neutral = all(
+                not part.endswith("Pct")
+                or whole_number(value.removesuffix("%"), 0) >= _LEAST * (1 if value.endswith("%") else 1000)
+                for part, value in parts
+            )
+        else:  # an outline or effects that leave letters as they are
+            neutral = name in {"ln", "effectLst"} and all(part == "noFill" for part, _ in parts)
+        if not neutral and not harmless.fullmatch(name):
             return name
     return None
-
-
-def _is_neutral(name: str, child: etree._Element) -> bool:
-    """Whether an outline, effects or a distance of lines leave letters as they are."""
-    if name == "lnSpc":
-        return all(
-            not local_name(str(one.tag)).endswith("Pct") or whole_number(one.get("val", "").removesuffix("%"), 0)
-            >= _LEAST * (1 if one.get("val", "").endswith("%") else 1000)
-            for one in child
-        )  # fmt: skip
-    return name in {"ln", "effectLst"} and all(local_name(str(one.tag)) == "noFill" for one in child)
 
 
 def _inherited(said: Iterable[Letters]) -> Letters:
@@ -91,34 +88,6 @@ def _inherited(said: Iterable[Letters]) -> Letters:
     for one in said:
         found = Letters._make(other if own is None else own for own, other in zip(found, one, strict=True))
     return found
-
-
-def _look(letters: Letters, behind: Colour, scale: float, line: float | None, doubt: str) -> Appearance:
-    """The look of letters in front of a colour; they are drawn `scale` times as large as they say.
-
-    Of a gradient of known colours, what hides all of them hides the letters; one that hides some makes them doubtful.
-    """
-    size = (_USUAL if letters.size is None else letters.size) * scale
-    plain = Appearance(size=size, stretch=squeezed(letters.spacing or 0.0, size), background=behind, line=line)
-    paints = [Paint(TRANSPARENT)] if letters.ink == [] else letters.ink or []
-    looks = [replace(plain, colour=one.colour, opacity=one.opacity) for one in paints]
-    doubt = letters.doubt or doubt
-    if letters.doubt:  # an outline or a shadow may be seen where letters are not
-        return replace(plain, doubt=letters.doubt)
-    if any(one.colour is None for one in paints) or (paints and behind == UNKNOWN):
-        doubt = doubt or "its colour, or the one behind it"
-    seen = [one for one in looks if one.hides is None]
-    if looks and seen and len(seen) < len(looks):
-        doubt = doubt or "a gradient"
-    return replace((seen or looks or [plain])[0], doubt=doubt)
-
-
-def _scale_of(body: etree._Element) -> float:
-    """How large the text of a body is drawn, where it was made smaller to fit (a:normAutofit)."""
-    fitted = body.find(f"{A}bodyPr/{A}normAutofit")
-    scale = "" if fitted is None else fitted.get("fontScale", "")
-    percent = whole_number(scale.removesuffix("%").partition(".")[0], 100_000)
-    return percent / (100 if scale.endswith("%") else 100_000)
 
 
 def _hundredths(text: str | None) -> float | None:
@@ -140,14 +109,13 @@ class SlideStyles:
     """The styles of one slide: `trees` are those of the slide, its layout and its master, as far as there are any."""
 
     def __init__(self, trees: list[etree._Element], theme: Theme, presentation: etree._Element, view: View) -> None:
-        self.theme = theme
-        self._trees = trees[1:]
+        self._theme = theme
         self._origins: dict[etree._Element, list[etree._Element]] = {}
         self._letters: dict[tuple[etree._Element, int], Letters] = {}
         self._view = view
         self._usual = presentation.find(P + "defaultTextStyle")
         self._texts = next((tree.find(P + "txStyles") for tree in reversed(trees)), None)
-        self._placeholders = [list(_placeholders(tree)) for tree in self._trees]
+        self._placeholders = [list(_placeholders(tree)) for tree in trees[1:]]
 
     def place(self, shape: etree._Element) -> Box | None:
         """The box of the placeholder whose place a shape takes."""
@@ -157,12 +125,11 @@ class SlideStyles:
     def _said(self, shape: etree._Element, level: int) -> Iterator[Letters]:
         """The looks stated for the letters of a shape's paragraphs at a level, from 1; the nearest comes first."""
         kind = _kind(shape)
-        origins = self.origins(shape)
-        for holder in (shape, *origins):
+        for holder in (shape, *self.origins(shape)):
             yield self._of_level(holder.find("{*}txBody/" + A + "lstStyle"), level)
         reference = shape.find(f"{{*}}style/{A}fontRef")
         if reference is not None and len(reference):
-            yield Letters(ink=[self.theme.paint(reference)])
+            yield Letters(ink=[self._theme.paint(reference)])
         if self._texts is not None and kind != _NO_PLACEHOLDER:
             yield self._of_level(self._texts.find(P + _STYLES.get(kind, "bodyStyle")), level)
         yield self._of_level(self._usual, level)
@@ -180,8 +147,8 @@ class SlideStyles:
         if of_paragraph is not None:
             doubt = doubt or _odd(of_paragraph, _OF_PARAGRAPH) or ""
         properties = (run.find(A + "rPr"), paragraph.find(f"{A}pPr/{A}defRPr"))
-        own, usual = (_read_letters(one, self.theme) for one in properties)
-        key = shape, _level_of(paragraph)
+        own, usual = (_read_letters(one, self._theme) for one in properties)
+        key = shape, 1 + whole_number(None if of_paragraph is None else of_paragraph.get("lvl"), 0)
         if key not in self._letters:
             self._letters[key] = _inherited(self._said(*key))
         said = self._letters[key]
@@ -194,19 +161,39 @@ class SlideStyles:
     def _seen(
         self, paragraph: etree._Element, letters: Letters, own: Letters, behind: Colour, doubt: str
     ) -> Appearance:
-        """The look of letters in a paragraph; `own` is what is said of them without any style."""
+        """The look of letters in a paragraph; `own` is what is said of them without any style.
+
+        Of a gradient of known colours, what hides all of them hides the letters; one that hides some makes them
+        doubtful.
+        """
         cell = next(paragraph.iterancestors(A + "tc"), None)
         if cell is not None:
             letters = letters._replace(ink=own.ink)  # a table style may say it
             behind = self._behind_cell(cell, behind)
+        behind = over(letters.marker, behind)
         body = next(paragraph.iterancestors("{*}txBody"), None)
+        fitted = None if body is None else body.find(f"{A}bodyPr/{A}normAutofit")  # made smaller to fit
+        scale = "" if fitted is None else fitted.get("fontScale", "")
+        percent = whole_number(scale.removesuffix("%").partition(".")[0], 100_000)
+        drawn = percent / (100 if scale.endswith("%") else 100_000)
+        size = (_USUAL if letters.size is None else letters.size) * drawn
         exact = paragraph.find(f"{A}pPr/{A}lnSpc/{A}spcPts")
         line = None if exact is None else _hundredths(exact.get("val"))
-        return _look(letters, over(letters.marker, behind), 1.0 if body is None else _scale_of(body), line, doubt)
+        plain = Appearance(size=size, stretch=squeezed(letters.spacing or 0.0, size), background=behind, line=line)
+        if letters.doubt:  # an outline or a shadow may be seen where letters are not
+            return replace(plain, doubt=letters.doubt)
+        paints = [Paint(TRANSPARENT)] if letters.ink == [] else letters.ink or []
+        looks = [replace(plain, colour=one.colour, opacity=one.opacity) for one in paints]
+        if any(one.colour is None for one in paints) or (paints and behind == UNKNOWN):
+            doubt = doubt or "its colour, or the one behind it"
+        seen = [one for one in looks if one.hides is None]
+        if seen and len(seen) < len(looks):
+            doubt = doubt or "a gradient"
+        return replace((seen or looks or [plain])[0], doubt=doubt)
 
     def _behind_cell(self, cell: etree._Element, behind: Colour) -> Colour:
         """The colour behind the text of a cell; one without a fill of its own may have one of the table's style."""
-        fill = own_fill(cell.find(A + "tcPr"), self.theme)
+        fill = own_fill(cell.find(A + "tcPr"), self._theme)
         if fill is not None:
             return over(fill, behind)
         table = next(cell.iterancestors(A + "tbl"), None)
@@ -217,25 +204,20 @@ class SlideStyles:
         paragraph = None if styles is None else styles.find(f"{A}lvl{level}pPr")
         if paragraph is None:
             return Letters()
-        letters = _read_letters(paragraph.find(A + "defRPr"), self.theme)
+        letters = _read_letters(paragraph.find(A + "defRPr"), self._theme)
         return letters if letters.doubt else letters._replace(doubt=_odd(paragraph, _OF_PARAGRAPH))
 
     def origins(self, shape: etree._Element) -> list[etree._Element]:
         """The placeholders of the layout and of the master that a shape is made from."""
         if shape not in self._origins:
-            self._origins[shape] = self._found_origins(shape)
+            place, found = _placeholder(shape), list[etree._Element]()
+            kind, number = _kind(shape), "" if place is None else place.get("idx", "0")
+            for placeholders in self._placeholders if place is not None else ():
+                by_number = [one for one, mark in placeholders if not found and mark.get("idx", "0") == number]
+                by_kind = [one for one, _ in placeholders if _kind(one) == kind]
+                found += (by_kind if kind == "title" or not by_number else by_number)[:1]
+            self._origins[shape] = found
         return self._origins[shape]
-
-    def _found_origins(self, shape: etree._Element) -> list[etree._Element]:
-        place, found = _placeholder(shape), list[etree._Element]()
-        if place is None:
-            return found
-        kind, number = _kind(shape), place.get("idx", "0")
-        for placeholders in self._placeholders:
-            by_number = [one for one, mark in placeholders if not found and mark.get("idx", "0") == number]
-            by_kind = [one for one, _ in placeholders if _kind(one) == kind]
-            found += (by_kind if kind == "title" or not by_number else by_number)[:1]
-        return found
 
 
 def slide_theme(package: Package, parts: list[str], trees: list[etree._Element]) -> Theme:
@@ -246,12 +228,6 @@ def slide_theme(package: Package, parts: list[str], trees: list[etree._Element])
         maps = [tree.find(P + "clrMap"), tree.find(f"{P}clrMapOvr/{A}overrideClrMapping")]
         names |= {str(key): str(value) for one in maps if one is not None for key, value in one.attrib.items()}
     return read_theme(package, origin).renamed(names)
-
-
-def _level_of(paragraph: etree._Element) -> int:
-    """The level of a paragraph, from 1."""
-    properties = paragraph.find(A + "pPr")
-    return 1 + whole_number(None if properties is None else properties.get("lvl"), 0)
 
 
 def _placeholder(shape: etree._Element) -> etree._Element | None:

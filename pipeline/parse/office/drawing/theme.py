@@ -6,7 +6,8 @@ cannot be told from here.
 
 import colorsys
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from lxml import etree
 
@@ -16,70 +17,61 @@ from pipeline.parse.sight.colours import BLACK, RGB, WHITE, Colour, Paint, colou
 
 _HEX = re.compile("[0-9A-Fa-f]{6}")
 _SYSTEM = {"window": WHITE, "windowText": BLACK}
-_TRANSPARENCY = "{http://schemas.microsoft.com/office/word/2010/wordml}alpha"
+_TRANSPARENCY = "{http://schemas.microsoft.com/office/word/2010/wordml}alpha"  # from opaque on ([MS-DOCX] 2.6)
 _WHOLE = 100_000  # what percentages are counted in
 
 
+@dataclass(frozen=True)
 class Theme:
     """The colours of a theme by their names in its scheme: dk1, lt1, dk2, lt2, accent1 to accent6, hlink, folHlink.
 
-    `fills` and `backgrounds` are the fills to which shapes and slides refer by number.
+    `names` are other names for them. Shapes and slides refer to `fills` and `backgrounds` by number.
     """
 
-    def __init__(self, scheme: Mapping[str, RGB], names: Mapping[str, str] | None = None) -> None:
-        self.fills: list[etree._Element] = []
-        self.backgrounds: list[etree._Element] = []
-        self._scheme = scheme
-        self._names = names or {}
+    scheme: Mapping[str, RGB]
+    names: Mapping[str, str] = field(default_factory=dict)
+    fills: Sequence[etree._Element] = ()
+    backgrounds: Sequence[etree._Element] = ()
 
     def renamed(self, names: Mapping[str, str]) -> "Theme":
         """The theme with other names for its colours, as a colour map (p:clrMap) gives them: bg1 is lt1."""
-        theme = Theme(self._scheme, names)
-        theme.fills, theme.backgrounds = self.fills, self.backgrounds
-        return theme
+        return replace(self, names=names)
 
     def colour(self, name: str) -> RGB | None:
         """The colour of a name in the theme; None where it has none."""
-        return self._scheme.get(self._names.get(name, name))
+        return self.scheme.get(self.names.get(name, name))
 
     def paint(self, holder: etree._Element | None, around: Paint | None = None) -> Paint:
         """The paint of the first colour under an element; `around` is what its placeholder (phClr) stands for."""
         element = None if holder is None else next(iter(holder), None)
         if element is None:
             return Paint()
-        name = local_name(element.tag)
-        value = attribute(element, "val")
-        if name == "schemeClr" and value == "phClr":
-            start = around or Paint()
-        elif name == "schemeClr":
-            start = Paint(self.colour(value))
+        name, value, paint = local_name(element.tag), attribute(element, "val"), Paint()
+        if name == "schemeClr":
+            paint = (around or paint) if value == "phClr" else Paint(self.colour(value))
         elif name == "sysClr":
-            start = Paint(rgb(attribute(element, "lastClr")) or _SYSTEM.get(value))
+            paint = Paint(rgb(attribute(element, "lastClr")) or _SYSTEM.get(value))
         elif name == "prstClr":
             found = colour_of(value.lower())
-            start = Paint(found if isinstance(found, tuple) else None)
-        else:
-            start = Paint(rgb(value) if name == "srgbClr" else None)
+            paint = Paint(found if isinstance(found, tuple) else None)
+        elif name == "srgbClr":
+            paint = Paint(rgb(value))
         for change in element:
-            start = _changed(start, local_name(change.tag), _amount(change))
-        return start
+            paint = _changed(paint, change)
+        return paint
 
 
 def read_theme(package: Package, part: str) -> Theme:
     """The theme that a part relates to; black on white and nothing else where there is none."""
     found = [*package.related(part, "themeOverride"), *package.related(part, "theme")]
-    root = next((package.xml(name) for name in found), None)
-    if root is None:
+    if not found:
         return Theme({"dk1": BLACK, "lt1": WHITE})
-    scheme = {
-        local_name(colour.tag): value
-        for colour in next(root.iter("{*}clrScheme"), ())
-        if isinstance(value := Theme({}).paint(colour).colour, tuple)
-    }
-    theme = Theme(scheme)
-    theme.fills = list(next(root.iter("{*}fillStyleLst"), ()))
-    theme.backgrounds = list(next(root.iter("{*}bgFillStyleLst"), ()))
-    return theme
+    root = package.xml(found[0])
+    lists = (list(next(root.iter(f"{{*}}{name}"), ())) for name in ("clrScheme", "fillStyleLst", "bgFillStyleLst"))
+    colours, fills, backgrounds = lists
+    paints = [(local_name(colour.tag), Theme({}).paint(colour).colour) for colour in colours]
+    scheme = {name: colour for name, colour in paints if isinstance(colour, tuple)}
+    return Theme(scheme, {}, fills, backgrounds)
 
 
 def rgb(text: str | None) -> RGB | None:
@@ -102,30 +94,27 @@ def lightened(colour: RGB, change: Callable[[float], float]) -> RGB:
     return rgb_of(colorsys.hls_to_rgb(hue, min(max(change(lightness), 0.0), 1.0), saturation))
 
 
-def _changed(paint: Paint, name: str, share: float | None) -> Paint:
+def _changed(paint: Paint, change: etree._Element) -> Paint:
     """A paint after one change (20.1.2.3): of its opacity, its lightness, or one that leaves its colour unknown."""
-    colour, opacity = paint
+    (colour, opacity), name, share = paint, local_name(change.tag), _share(attribute(change, "val"))
     if share is None:
         return Paint(None, opacity)
     if name in {"alpha", "alphaMod", "alphaOff"}:
+        share = 1 - share if change.tag == _TRANSPARENCY else share
         opacity = {"alpha": share, "alphaMod": opacity * share, "alphaOff": opacity + share}[name]
         return Paint(colour, min(max(opacity, 0.0), 1.0))
     if not isinstance(colour, tuple):
         return Paint(None, opacity)
     if name in {"lumMod", "lumOff"}:
         return Paint(lightened(colour, lambda one: one * share if name == "lumMod" else one + share), opacity)
-    if name in {"tint", "shade"}:
-        return Paint(_blended(colour, share, 1.0 if name == "tint" else 0.0), opacity)
+    if name in {"tint", "shade"}:  # a share of the colour and the rest of white or black, mixed as light is
+        rest = 1 - share if name == "tint" else 0.0
+        return Paint(rgb_of(encoded(linear(part / 255) * share + rest) for part in colour), opacity)
     if name in {"satMod", "satOff"}:
         hue, lightness, saturation = colorsys.rgb_to_hls(*(part / 255 for part in colour))
         saturation = saturation * share if name == "satMod" else saturation + share
         return Paint(rgb_of(colorsys.hls_to_rgb(hue, lightness, min(max(saturation, 0.0), 1.0))), opacity)
     return Paint(None, opacity)
-
-
-def _blended(colour: RGB, share: float, with_light: float) -> RGB:
-    """A share of a colour and the rest of white or black, mixed as light is."""
-    return rgb_of(encoded(linear(part / 255) * share + with_light * (1 - share)) for part in colour)
 
 
 def _share(value: str) -> float | None:
@@ -135,12 +124,6 @@ def _share(value: str) -> float | None:
     except ValueError:
         return None
     return number if abs(number) < _WHOLE else None
-
-
-def _amount(change: etree._Element) -> float | None:
-    """The share that a change of a colour says; Word counts an alpha from opaque to transparent ([MS-DOCX] 2.6)."""
-    share = _share(attribute(change, "val"))
-    return 1 - share if share is not None and change.tag == _TRANSPARENCY else share
 
 
 UNKNOWN = "unknown"

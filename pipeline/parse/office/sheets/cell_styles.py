@@ -134,11 +134,10 @@ class CellStyles:
 
     def of(self, number: str | None) -> CellStyle:
         """The style by its number in the workbook; a plain one where there is none."""
-        found = self._known.get(number)
-        if found is None:
+        if number not in self._known:
             place = whole_number(number, 0)
-            found = self._known[number] = self._styles[place] if place < len(self._styles) else PLAIN
-        return found
+            self._known[number] = self._styles[place] if place < len(self._styles) else PLAIN
+        return self._known[number]
 
     def in_table(self, style: CellStyle) -> CellStyle:
         """A style in a table with a style of its own, which colours letters that have the usual colour."""
@@ -176,13 +175,11 @@ class CellStyles:
             number = style.get("numFmtId", "0")
             font, fill = whole_number(style.get("fontId"), 0), whole_number(style.get("fillId"), 0)
             letters, behind = (*fonts, Font())[min(font, len(fonts))], (*fills, None)[min(fill, len(fills))]
-            made, alignment = cell_style(number, formats, letters, behind), style.find(S + "alignment")
-            odd = [] if alignment is None else [str(key) for key, value in alignment.attrib.items()
-                                                if not _ALIGNED.fullmatch(f"{key}={value}")]  # fmt: skip
-            made = made._replace(doubt=odd[0]) if odd else made
-            if alignment is not None and alignment.get("horizontal") == "fill":
-                made = made._replace(repeats=True, format=made.format or number_format(""))
-            self._styles.append(made)
+            alignment = style.find(S + "alignment")
+            said = {} if alignment is None else dict(alignment.attrib)
+            odd = [str(key) for key, value in said.items() if not _ALIGNED.fullmatch(f"{key}={value}")]
+            made = cell_style(number, formats, letters, behind, repeats=said.get("horizontal") == "fill")
+            self._styles.append(made._replace(doubt=odd[0]) if odd else made)
         for change in root.iterfind(f"{S}dxfs/{S}dxf"):
             code, fill = change.find(S + "numFmt"), change.find(S + "fill")
             said = {} if code is None else {"": code.get("formatCode", "")}
@@ -205,9 +202,10 @@ class CellStyles:
 
     def colours(self, element: etree._Element) -> list[CellStyle]:
         """The changes that colours named under a condition may make: as what fills the cell, as its letters."""
-        found = [(one, self._colour(one)) for one in element.iter() if one.keys() and _names_colour(one)]
-        fills = [CellStyle(fill=colour or UNKNOWN) for one, colour in found]
-        return fills + [CellStyle(font=Font(colour=colour)) for one, colour in found if colour is not None]
+        named = (one for one in element.iter() if one.keys() and local_name(str(one.tag)).lower().endswith("color"))
+        found = [self._colour(one) for one in named]
+        fills = [CellStyle(fill=colour or UNKNOWN) for colour in found]
+        return fills + [CellStyle(font=Font(colour=colour)) for colour in found if colour is not None]
 
     def _colour(self, colour: etree._Element | None) -> RGB | None:
         if colour is None:
@@ -219,7 +217,12 @@ class CellStyles:
             found = self.theme.colour(_THEME[place]) if place < len(_THEME) else None
         else:
             found = self._palette[place] if place < len(PALETTE) else None
-        return found if found is None else _tinted(found, colour.get("tint"))
+        share = decimal(colour.get("tint") or "0")  # darker (from -1) or lighter (up to 1) by its lightness (18.8.19)
+        if found is None or share == 0:
+            return found
+        if share is None or not -1 <= share <= 1:
+            return None
+        return lightened(found, lambda one: one * (1 + share) if share < 0 else one + (1 - one) * share)
 
 
 @lru_cache(4096)
@@ -230,21 +233,10 @@ def _sight(colour: Colour | None, size: float | None, behind: Colour, line: floa
     return look.hides, look.doubts
 
 
-def _names_colour(element: etree._Element) -> bool:
-    return local_name(str(element.tag)).lower().endswith("color")
-
-
-def cell_style(number: str, formats: Mapping[str, str], font: Font, fill: Colour | None) -> CellStyle:
+def cell_style(
+    number: str, formats: Mapping[str, str], font: Font, fill: Colour | None, *, repeats: bool = False
+) -> CellStyle:
     """The style of a cell with a number format by its number, whose own codes are in `formats`."""
     code = formats.get(number) or _BUILT_IN.get(whole_number(number, 0), "")
-    return CellStyle(None if code in {"", "General"} else number_format(code), font, fill)
-
-
-def _tinted(colour: RGB, tint: str | None) -> RGB | None:
-    """A colour made darker (a tint from -1) or lighter (up to 1) by its lightness (18.8.19)."""
-    share = decimal(tint or "0")
-    if not share:
-        return colour if share == 0 else None
-    if not -1 <= share <= 1:
-        return None
-    return lightened(colour, lambda one: one * (1 + share) if share < 0 else one + (1 - one) * share)
+    shown = None if code in {"", "General"} and not repeats else number_format(code)
+    return CellStyle(shown, font, fill, repeats)

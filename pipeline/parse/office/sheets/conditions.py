@@ -38,15 +38,19 @@ class Areas(Generic[_Value]):
         self._compared = 0
 
     def add(self, references: str, value: _Value) -> None:
-        """Let a value hold in areas."""
+        """Let a value hold in areas, such as "A1:B5 C3"."""
         for area in read_areas(references):
-            height = area[2] - area[0] + 1
-            if height >= _TALL or self._listed + height > _MOST:
-                self._tall.append((area, value))
-                continue
-            self._listed += height
-            for row in range(area[0], area[2] + 1):
-                self._rows.setdefault(row, []).append((area, value))
+            self.put(area, value)
+
+    def put(self, area: Area, value: _Value) -> None:
+        """Let a value hold in an area."""
+        height = area[2] - area[0] + 1
+        if height >= _TALL or self._listed + height > _MOST:
+            self._tall.append((area, value))
+            return
+        self._listed += height
+        for row in range(area[0], area[2] + 1):
+            self._rows.setdefault(row, []).append((area, value))
 
     def at(self, row: int, column: int) -> list[tuple[Area, _Value]] | None:
         """The areas around a cell with their values; None once there were too many to look at for all cells."""
@@ -57,6 +61,10 @@ class Areas(Generic[_Value]):
         if self._compared > _COMPARED:
             return None
         return [(area, one) for area, one in near if area[0] <= row <= area[2] and area[1] <= column <= area[3]]
+
+    def covers(self, row: int, column: int) -> bool:
+        """Whether a cell lies in an area, and not in its first cell: merged cells show that one alone."""
+        return any(area[:2] != (row, column) for area, _ in self.at(row, column) or ())
 
 
 def read_areas(references: str) -> Iterator[Area]:

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from lxml import etree
 
 from pipeline.parse.markup.reading import decimal, whole_number
-from pipeline.parse.office.cells import column_letters, number_text, reads_as, reads_as_moment
+from pipeline.parse.office.cells import number_text, reads_as, reads_as_moment
 from pipeline.parse.office.drawing.theme import rgb
 from pipeline.parse.office.package import Package
-from pipeline.parse.office.sheets.cell_styles import Font
+from pipeline.parse.office.sheets.conditions import Area
 from pipeline.parse.office.sheets.results import Results
 from pipeline.parse.office.sheets.values import Value
 from pipeline.parse.sight.colours import BLACK, WHITE, Colour
@@ -23,7 +23,9 @@ _XDR = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _USUAL = (609_600, 190_500)  # English Metric Units: the width and height of a cell
 _PART = 60_000  # ... what a drawing may lie over a cell without a doubt
-_T = "{http://schemas.openxmlformats.org/drawingml/2006/main}t"
+_CODES = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|[BEHISUXY])')  # fonts, colours...
+_FILLED_IN = re.compile(r"(?<!&)(?:&&)*&[ADFGNPTZ]")
+_OF_THEME = {"K00+000": WHITE, "K01+000": BLACK}  # of the colours of a theme, with a tint, those that are known
 
 
 def check_drawn(results: Results, package: Package, part: str, drawing: etree._Element, sheet: str) -> None:
@@ -32,16 +34,14 @@ def check_drawn(results: Results, package: Package, part: str, drawing: etree._E
         for address in package.xml(chart).iter("{*}f"):
             _check_kept(results, address, sheet)
     for shape in drawing.iter(_XDR + "sp"):
-        address = shape.get("textlink", "")
-        if not address:
-            continue
-        text, cells = "".join(one.text or "" for one in shape.iter(_T)), results.cells(address, sheet)
-        if cells is None or len(cells) != 1 or not _shows(text, cells[0]):
-            results.differ(f"text box {text!r} of {address}")
+        if address := shape.get("textlink", ""):
+            text, cells = "".join(one.text or "" for one in shape.iter(_A + "t")), results.cells(address, sheet)
+            if cells is None or len(cells) != 1 or not _shows(text, cells[0]):
+                results.differ(f"text box {text!r} of {address}")
 
 
-def drawn_over(drawing: etree._Element) -> Iterator[str]:
-    """The areas of cells, such as "A1:B5", over which a picture, a chart or a filled shape of a drawing lies."""
+def drawn_over(drawing: etree._Element) -> Iterator[Area]:
+    """The areas of cells over which a picture, a chart or a filled shape of a drawing lies."""
     for anchor in drawing:
         shapes = list(anchor.iter(*(_XDR + name for name in ("sp", "pic", "graphicFrame", "contentPart"))))
         if all(one.tag == _XDR + "sp" and one.find(f"{_XDR}spPr/{_A}noFill") is not None for one in shapes):
@@ -54,7 +54,7 @@ def drawn_over(drawing: etree._Element) -> Iterator[str]:
             width, height = (0 if size is None else whole_number(size.get(side), 0) for side in ("cx", "cy"))
             right, bottom = left + width // _USUAL[0], top + height // _USUAL[1]
         if left <= right and top <= bottom:
-            yield f"{column_letters(left)}{top}:{column_letters(right)}{bottom}"
+            yield top, left, bottom, right
 
 
 def _cell(place: etree._Element | None, way: str, is_end: bool) -> int:
@@ -93,18 +93,11 @@ def _shows(text: str, value: Value) -> bool:
     """Whether a text is what a cell shows, whatever its number format is."""
     if isinstance(value, float):
         moment = number_text(repr(value), "moment", 0)
-        return (
-            text == number_text(repr(value), "", 0)
-            or reads_as(text, value)
-            or (any(map(str.isdecimal, text)) and reads_as_moment(text, moment))
-        )
+        is_moment = any(map(str.isdecimal, text)) and reads_as_moment(text, moment)
+        return text == number_text(repr(value), "", 0) or reads_as(text, value) or is_moment
     if isinstance(value, bool):
         value = str(value).upper()
     return text.split() == (value or "").split()
-
-
-_CODES = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|[BEHISUXY])')  # fonts, colours...
-_FILLED_IN = re.compile(r"(?<!&)(?:&&)*&[ADFGNPTZ]")
 
 
 def printed_texts(writer: TextWriter, code: str) -> Iterator[str]:
@@ -116,21 +109,18 @@ def printed_texts(writer: TextWriter, code: str) -> Iterator[str]:
 
 def _seen_runs(writer: TextWriter, piece: str) -> Iterator[str]:
     """The texts between codes for fonts and colours, as far as they can be seen on white paper."""
-    font, place = Font(), 0
+    colour: Colour | None = None
+    size: float | None = None
+    doubt, place = "", 0
     for code in [*_CODES.finditer(piece), None]:
         text = piece[place : code.start() if code else None]
-        look = Appearance(colour=font.colour, background=WHITE, size=font.size, doubt=font.doubt)
+        look = Appearance(colour=colour, background=WHITE, size=size, doubt=doubt)
         if look.doubts and not look.hides:
             writer.doubtful(look.doubts, text)
         yield " " if look.hides and text.strip() and writer.hide(look.hides, text) else text + " "
         if code:
             said, place = code.group()[1:], code.end()
-            font = font._replace(size=float(said)) if said.isdecimal() else font
+            size = float(said) if said.isdecimal() else size
             if said.startswith("K"):
-                colour = _printed_colour(said)
-                font = font._replace(colour=colour, doubt="" if colour else "a colour of the theme")
-
-
-def _printed_colour(said: str) -> Colour | None:
-    """A colour of a header: six digits, or a number of the theme with a tint, of which white and black are known."""
-    return rgb(said[1:]) or {"K00+000": WHITE, "K01+000": BLACK}.get(said)
+                colour = rgb(said[1:]) or _OF_THEME.get(said)
+                doubt = "" if colour else "a colour of the theme"

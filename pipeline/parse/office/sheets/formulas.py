@@ -7,7 +7,7 @@ not computed, and never guessed.
 import operator
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from pipeline.parse.office.cells import column_number
 from pipeline.parse.office.sheets.functions import FUNCTIONS
@@ -20,7 +20,6 @@ from pipeline.parse.office.sheets.values import (
     UnknownError,
     Value,
     number_of,
-    single,
     text_of,
 )
 
@@ -81,7 +80,8 @@ class _Parser:
         self._next()
 
     def whole(self) -> Node:
-        node = self._compared()
+        """The formula; raises UnknownError."""
+        node = self._expression()
         if self._kind != "end":
             raise UnknownError
         return node
@@ -104,7 +104,7 @@ class _Parser:
         self._next()
         return sign
 
-    def _compared(self) -> Node:
+    def _expression(self) -> Node:
         self._depth += 1
         if self._depth > _DEEP:
             raise UnknownError
@@ -118,18 +118,18 @@ class _Parser:
         first, rest = self._binary(level + 1), list[tuple[_Operation, Node]]()
         while sign := self._takes(*_LEVELS[level]):
             rest.append((_OPERATIONS[sign], self._binary(level + 1)))
-        return _chain(first, rest) if rest else first
+        return _chain(first, rest)
 
     def _signed(self) -> Node:
-        signs = list[str]()
+        minus = False
         while sign := self._takes("-", "+"):
-            signs.append(sign)
+            minus ^= sign == "-"
         node, rest = self._primary(), list[tuple[_Operation, Node]]()
         while self._takes("%"):
-            rest.append((_OPERATIONS["/"], _constant(100.0)))
-        if signs.count("-") % 2:
-            rest.append((_OPERATIONS["*"], _constant(-1.0)))
-        return _chain(node, rest) if rest else node
+            rest.append((_OPERATIONS["/"], lambda scope: 100.0))
+        if minus:
+            rest.append((_OPERATIONS["*"], lambda scope: -1.0))
+        return _chain(node, rest)
 
     def _primary(self) -> Node:
         kind, text = self._kind, self._text
@@ -137,24 +137,24 @@ class _Parser:
             raise UnknownError
         self._next()
         if kind in {"number", "text"}:
-            return _constant(float(text) if kind == "number" else text.replace('""', '"'))
+            value = float(text) if kind == "number" else text.replace('""', '"')
+            return lambda scope: value
         if kind == "error":
-            return _fault(text)
+            return partial(_fault, text)
         if kind == "call":
             return self._call(text)
         if text == "(":
-            return self._closed(self._compared())
+            node = self._expression()
+            if not self._takes(")"):
+                raise UnknownError
+            return node
         if kind == "name":
-            return _named(text)
+            truth = {"TRUE": True, "FALSE": False}.get(text.upper())
+            return lambda scope: scope.cells.named(text.lower(), scope.place[0]) if truth is None else truth
         if kind == "table":
             name, _, columns = text[:-1].partition("[")
-            return lambda scope: scope.table(name.lower(), columns)
+            return lambda scope: scope.cells.table(name.lower(), columns, scope.place)
         return self._area(kind, text)
-
-    def _closed(self, node: Node) -> Node:
-        if not self._takes(")"):
-            raise UnknownError
-        return node
 
     def _call(self, name: str) -> Node:
         arguments = list[Node]()
@@ -162,10 +162,11 @@ class _Parser:
             if arguments and not self._takes(",", ";"):
                 raise UnknownError
             if (self._kind == "sign" and self._text in {",", ";"}) or (arguments and self._text == ")"):
-                arguments.append(_constant(None))  # an argument that is left out
+                arguments.append(lambda scope: None)  # an argument that is left out
             else:
-                arguments.append(self._compared())
-        return _called(name, arguments)
+                arguments.append(self._expression())
+        function = FUNCTIONS.get(name.upper().removeprefix("_XLFN."))
+        return _unknown if function is None else lambda scope: function(scope, arguments)
 
     def _area(self, kind: str, text: str) -> Node:
         sheet = ""
@@ -175,12 +176,10 @@ class _Parser:
             self._next()
         if kind == "columns":
             left, right = (column_number(one + "1") for one in text.replace("$", "").split(":"))
-            return lambda scope: Area(sheet or scope.sheet, 1, left, _ROWS, right)
+            return lambda scope: Area(sheet or scope.place[0], 1, left, _ROWS, right)
         if kind == "rows":
             top, bottom = (int(one) for one in text.replace("$", "").split(":"))
-            return lambda scope: Area(sheet or scope.sheet, top, 1, bottom, _COLUMNS)
-        if kind == "name" and sheet:
-            raise UnknownError
+            return lambda scope: Area(sheet or scope.place[0], top, 1, bottom, _COLUMNS)
         if text != "\0":
             raise UnknownError
         first = last = self._count
@@ -191,58 +190,33 @@ class _Parser:
             self._next()
             last = self._count
             self._count += 1
-        return _range(sheet, first, last)
+
+        def node(scope: Scope) -> Operand:
+            (top, left), (bottom, right) = scope.refs[first], scope.refs[last]
+            return Area(sheet or scope.place[0], min(top, bottom), min(left, right), max(top, bottom), max(left, right))
+
+        return node
 
 
 _LEVELS = (("=", "<>", "<=", ">=", "<", ">"), ("&",), ("+", "-"), ("*", "/"), ("^",))
 _ROWS, _COLUMNS = 1_048_576, 16_384
-
-
-def _range(sheet: str, first: int, last: int) -> Node:
-    def node(scope: Scope) -> Operand:
-        (top, left), (bottom, right) = scope.refs[first], scope.refs[last]
-        return Area(sheet or scope.sheet, min(top, bottom), min(left, right), max(top, bottom), max(left, right))
-
-    return node
-
-
-def _constant(value: Value) -> Node:
-    return lambda scope: value
-
-
-def _fault(code: str) -> Node:
-    def node(scope: Scope) -> Operand:
-        raise FaultError(code)
-
-    return node
-
-
-def _named(name: str) -> Node:
-    if name.upper() in {"TRUE", "FALSE"}:
-        return _constant(name.upper() == "TRUE")
-    return lambda scope: scope.named(name.lower())
-
-
-def _called(name: str, arguments: list[Node]) -> Node:
-    function = FUNCTIONS.get(name.upper().removeprefix("_XLFN."))
-    if function is None:
-        return _unknown
-    return lambda scope: function(scope, arguments)
-
-
 _Operation = Callable[[Value, Value], Value]
+
+
+def _fault(code: str, scope: Scope) -> Operand:
+    raise FaultError(code)
 
 
 def _chain(first: Node, rest: list[tuple[_Operation, Node]]) -> Node:
     """Operations from left to right."""
 
     def node(scope: Scope) -> Operand:
-        value = single(scope, first)
+        value = scope.single(first)
         for compute, operand in rest:
-            value = compute(value, single(scope, operand))
+            value = compute(value, scope.single(operand))
         return value
 
-    return node
+    return node if rest else first
 
 
 def _arithmetic(compute: Callable[[float, float], float]) -> _Operation:
@@ -260,11 +234,11 @@ def _arithmetic(compute: Callable[[float, float], float]) -> _Operation:
     return operation
 
 
-def _comparison(compare: Callable[["_Key", "_Key"], bool]) -> _Operation:
-    return lambda left, right: compare(_key(left, right), _key(right, left))
-
-
 _Key = tuple[int, float | str]
+
+
+def _comparison(compare: Callable[[_Key, _Key], bool]) -> _Operation:
+    return lambda left, right: compare(_key(left, right), _key(right, left))
 
 
 def _key(value: Value, other: Value) -> _Key:

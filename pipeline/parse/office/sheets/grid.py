@@ -23,8 +23,6 @@ _OUTSIDE = re.compile(
 _PARTS = re.compile(r"\[([^\[\]]*)\]|([^,:\[\]]+)")
 Stored = tuple[str, str]
 """The type of a cell (ST_CellType; texts are "str", whatever holds them, dates "d") and its value as it is written."""
-Place = tuple[str, int, int]
-"""The sheet by its name in lower case, row and column of a cell."""
 
 
 class Formula(NamedTuple):
@@ -59,9 +57,7 @@ class Table(NamedTuple):
 
     def part(self, columns: str, row: int) -> Area:
         """Columns as formulas name them, for the row of a formula; raises UnknownError."""
-        parts = (
-            ["".join(one).lower() for one in _PARTS.findall(columns)] if columns.startswith("[") else [columns.lower()]
-        )
+        parts = ["".join(one) for one in _PARTS.findall(columns.lower())] if columns[:1] == "[" else [columns.lower()]
         this_row, names = "#this row" in parts, [one for one in parts if one not in {"#this row", "#data"}]
         if not 1 <= len(names) <= 2 or not set(names) <= set(self.columns) or ("," in columns and not this_row):
             raise UnknownError
@@ -83,19 +79,15 @@ class Grid:
 
     def compute(self, row: int, column: int, element: etree._Element) -> None:
         """Take up the formula of a cell (18.3.1.40)."""
-        self.formulas[row, column] = self._formula(element, row, column)
-
-    def _formula(self, element: etree._Element, row: int, column: int) -> Formula:
         text, kind, number = element.text or "", element.get("t"), element.get("si", "")
         if kind == "shared" and not text and number in self._shared:
             master, top, left = self._shared[number]
-            return master._replace(moved=(row - top, column - left))
-        if kind == "dataTable" or (kind == "array" and ":" in element.get("ref", "")):
-            return Formula(text, is_known=False)
-        formula = Formula(text)
+            self.formulas[row, column] = master._replace(moved=(row - top, column - left))
+            return
+        fills_several = kind == "dataTable" or (kind == "array" and ":" in element.get("ref", ""))
+        formula = self.formulas[row, column] = Formula(text, is_known=not fills_several)
         if kind == "shared":
             self._shared[number] = formula, row, column
-        return formula
 
 
 def read_tables(package: Package, part: str, sheet: str) -> Iterator[tuple[str, Table]]:
@@ -104,6 +96,6 @@ def read_tables(package: Package, part: str, sheet: str) -> Iterator[tuple[str, 
         root = package.xml(one)
         columns = [unescaped(column.get("name", "")).lower() for column in root.iter(S + "tableColumn")]
         heads, totals = whole_number(root.get("headerRowCount"), 1), whole_number(root.get("totalsRowCount"), 0)
-        for top, left, bottom, right in read_areas(root.get("ref", "")):
+        for area in read_areas(root.get("ref", "")):
             name = root.get("displayName", root.get("name", "")).lower()
-            yield name, Table(Area(sheet.lower(), top, left, bottom, right), columns, heads, totals)
+            yield name, Table(Area(sheet.lower(), *area), columns, heads, totals)

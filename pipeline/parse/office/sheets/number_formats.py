@@ -8,7 +8,7 @@ import operator
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from pipeline.parse.office.cells import digits_of, number_kind, number_text
@@ -22,7 +22,7 @@ _COMPARE = {"<=": operator.le, ">=": operator.ge, "<>": operator.ne, "<": operat
             "=": operator.eq}  # fmt: skip
 _AS_IT_STANDS = "General"
 _DURATIONS = {"[h]", "[hh]", "[m]", "[mm]", "[s]", "[ss]"}
-_DIGITS = "0#?"
+_DIGITS = frozenset("0#?")
 _PLACES = frozenset("0123456789#?")
 _JOINS_DIGITS = re.compile(r"[.,'/^\u2019\u00b7\u066b\u066c\u2044]")  # between digits they make another number
 _UNIT = re.compile(r"(?<=[^\W\d])[\u00b2\u00b3]")  # m², cm³
@@ -54,11 +54,16 @@ class NumberFormat:
     """A number format, made from its code."""
 
     def __init__(self, code: str) -> None:
-        sections = _sections(code or _AS_IT_STANDS)
+        sections = [""]  # divided at semicolons that are no literals; what follows the fourth is ignored
+        for piece in _PIECE.findall(code or _AS_IT_STANDS):
+            if piece == ";":
+                sections.append("")
+            else:
+                sections[-1] += piece
+        sections = sections[:4]
         text = sections.pop() if len(sections) > 3 or "@" in _without_literals(sections[-1]) else "@"
         self._numbers = [Section(one) for one in sections[:3] or [_AS_IT_STANDS]]
         self._text = Section(text)
-        self.shows_text = bool({"@", _AS_IT_STANDS} & set(_letters(text)))
         every = [*self._numbers, self._text]
         self.is_plain = all(section.shows and not section.colour for section in every)
         """Whether it shows something of every value, in no colour of its own."""
@@ -91,10 +96,10 @@ class NumberFormat:
 
     def show_text(self, text: str) -> Shown:
         """What the format shows of a text."""
-        if self.shows_text and not self._text.words:
+        if self._text.shows_text and not self._text.words:
             return Shown(text)
         pieces = [text if piece in {"@", _AS_IT_STANDS} else _literal(piece) for piece in self._text.pieces]
-        return Shown("".join(pieces).strip(), not self.shows_text or self._text.has_digits)
+        return Shown("".join(pieces).strip(), not self._text.shows_text or self._text.has_digits)
 
     def _section(self, number: float) -> "Section":
         sections = self._numbers
@@ -116,12 +121,16 @@ def number_format(code: str) -> NumberFormat:
 
 
 class Section:
-    """One section of a number format."""
+    """One section of a number format: what stands before, within and after the digits of a number."""
 
     def __init__(self, code: str) -> None:
-        self._is_colour = bool(_COLOUR_ALONE.fullmatch(code))  # then values are shown as they are
         self.pieces: list[str] = _PIECE.findall(code)
         self.kind = number_kind(code)
+        self._is_colour = bool(_COLOUR_ALONE.fullmatch(code))  # then values are shown as they are
+        self.shows = self._is_colour or any(map(_is_seen, self.pieces))
+        """Whether it draws anything: digits, parts of dates, signs; spaces and widths of letters are not."""
+        plain = _without_literals(code)
+        self.shows_text = self._is_colour or "@" in plain or "general" in plain.lower()
         found = _CONDITION.search(code)
         self.condition = (found[1], float(found[2])) if found else None
         names = [piece[1:-1].lower().replace(" ", "") for piece in self.pieces if piece.startswith("[")]
@@ -130,109 +139,78 @@ class Section:
         coded = zip(self.pieces, codes, strict=True)
         self.words = "".join(_literal(piece) for piece, code in coded if code in {"", "%"}).strip()
         filled = "".join(piece[1:] for piece in self.pieces if piece.startswith("*"))
-        zeros = any(code in _DIGITS for code in codes if code) and bool(_ZEROS.fullmatch(self.words))
+        zeros = not _DIGITS.isdisjoint(codes) and bool(_ZEROS.fullmatch(self.words))
         self.has_digits = zeros or any(map(str.isnumeric, _UNIT.sub("", self.words) + filled))
+        self._lay_out(codes)
 
-    @cached_property
-    def shows(self) -> bool:
-        """Whether the section draws anything: digits, parts of dates, signs; spaces and widths of letters are not."""
-        return self._is_colour or any(map(_is_seen, self.pieces))
-
-    @cached_property
-    def _pattern(self) -> "_Pattern":
-        return _Pattern(self.pieces)
-
-    def write(self, number: float, stored: str, implied: bool) -> Shown:
-        """A number as the section writes it; `implied`: the section itself says that it is negative."""
-        pattern = self._pattern
-        if not pattern.has_places:
-            if not pattern.is_general and not self._is_colour:
-                return Shown(self.words, self.has_digits or number != 0)
-            text = number_text(stored.lstrip("-") if implied else stored, "", 0)
-            return Shown(f"{pattern.before}{text}{pattern.after}".strip(), self.has_digits)
-        text = pattern.fill(abs(number)).strip()
-        if number < 0 and not implied and not self._looks_negative:
-            text = "-" + text
-        return Shown(text, self._is_doubtful or (self._looks_negative and number > 0))
-
-    @cached_property
-    def _looks_negative(self) -> bool:
-        before = self._pattern.before.strip()
-        return before.endswith(("-", "\u2212", "\u2013")) or (before.endswith("(") and ")" in self._pattern.after)
-
-    @cached_property
-    def _is_doubtful(self) -> bool:
-        """Whether the section shows other digits than the number's."""
-        return self.has_digits or self._pattern.joins_digits
-
-
-class _Pattern:
-    """How a section writes a number: what stands before, within and after its digits."""
-
-    def __init__(self, pieces: list[str]) -> None:
-        codes = _codes(pieces)
+    def _lay_out(self, codes: list[str]) -> None:
         general = [place for place, code in enumerate(codes) if code in {"general", "@"}]
-        digits = [place for place, code in enumerate(codes) if code and code in _PLACES]
-        self.is_general, self.has_places = bool(general), bool(digits)
+        digits = [place for place, code in enumerate(codes) if code in _PLACES]
+        self._is_general, self._has_places = bool(general), bool(digits)
         places = digits or general or [len(codes)]
         first, end = places[0], places[-1] + 1
-        while self.has_places and end < len(codes) and codes[end] == ",":
+        while self._has_places and end < len(codes) and codes[end] == ",":
             end += 1
             codes[end - 1] = "k"
         point = codes.index(".") if "." in codes else end
-        while self.has_places and codes[point - 1] == ",":
+        while self._has_places and codes[point - 1] == ",":
             point -= 1
             codes[point] = "k"
-        self.before, self.after = ("".join(map(_literal, some)) for some in (pieces[:first], pieces[end:]))
+        self._before, self._after = ("".join(map(_literal, some)) for some in (self.pieces[:first], self.pieces[end:]))
         self._parts = [(code, "" if code else _literal(piece)) for code, piece in
-                       zip(codes[first:end], pieces[first:end], strict=True)]  # fmt: skip
+                       zip(codes[first:end], self.pieces[first:end], strict=True)]  # fmt: skip
         self._shift = 2 * codes.count("%") - 3 * codes.count("k")
-        codes = [code for code, _ in self._parts]
+        codes = codes[first:end]
         self._is_grouped = "," in codes
-        self._point = codes.index(".") if "." in codes else len(codes)
-        self._power = codes.index("E") if "E" in codes else None
-        self._slash = codes.index("/") if "/" in codes else None
-        is_number = self._slash is None and self._power is None
-        self.joins_digits = is_number and any(_JOINS_DIGITS.search(text) for _, text in self._parts)
-        self._simple = self._simple_form() if is_number and all(codes) else None
+        self._point, self._power, self._slash = (
+            codes.index(sign) if sign in codes else len(codes) for sign in (".", "E", "/")
+        )
+        is_number = self._power == self._slash == len(codes)
+        whole, point_sign, behind = "".join(code for code in codes if code != "k").partition(".")
+        self._zeros, self._decimals = whole.count("0"), len(behind)
+        self._is_simple = (  # as of nearly all formats, whose digits follow one another
+            is_number and all(codes) and "?" not in whole and not behind.strip("0") and self._zeros > 0
+            and (self._zeros == 1 or not self._is_grouped) and bool(point_sign) == bool(behind)
+        )  # fmt: skip
+        self._joins_digits = is_number and any(_JOINS_DIGITS.search(text) for _, text in self._parts)
+        before = self._before.strip()
+        self._looks_negative = before.endswith(("-", "\u2212", "\u2013")) or (
+            before.endswith("(") and ")" in self._after
+        )
 
-    def _simple_form(self) -> tuple[int, int, str] | None:
-        """Digits before and behind the point and the sign between thousands, of nearly all formats; else None."""
-        whole, point, behind = "".join(code for code, _ in self._parts if code != "k").partition(".")
-        zeros = whole.count("0")
-        plain = "?" not in whole and not behind.strip("0") and zeros > 0 and (zeros == 1 or not self._is_grouped)
-        return (zeros, len(behind), "," if self._is_grouped else "") if plain and bool(point) == bool(behind) else None
-
-    def fill(self, number: float) -> str:
-        """A number that is not negative, with what stands around it."""
-        if self._power is not None:
-            digits = self._as_power(number, self._power)
-        elif self._slash is not None:
-            digits = self._as_fraction(number, self._slash)
-        elif self._simple is None:
-            digits = self._spread(number)
+    def write(self, number: float, stored: str, implied: bool) -> Shown:
+        """A number as the section writes it; `implied`: the section itself says that it is negative."""
+        if not self._has_places:
+            if not self._is_general and not self._is_colour:
+                return Shown(self.words, self.has_digits or number != 0)
+            text = number_text(stored.lstrip("-") if implied else stored, "", 0)
+            return Shown(f"{self._before}{text}{self._after}".strip(), self.has_digits)
+        if self._power < len(self._parts):
+            digits = self._as_power(abs(number))
         else:
-            zeros, decimals, comma = self._simple
-            digits = rounded(number, decimals, self._shift)
-            if comma and len(digits) > 3:
-                whole, point, behind = digits.partition(".")
-                digits = f"{int(whole):,}{point}{behind}"
-            elif zeros > 1:
-                digits = digits.zfill(zeros + decimals + (decimals > 0))
-        return f"{self.before}{digits}{self.after}"
+            digits = self._as_fraction(abs(number)) if self._slash < len(self._parts) else self._spread(abs(number))
+        text = f"{self._before}{digits}{self._after}".strip()
+        if number < 0 and not implied and not self._looks_negative:
+            text = "-" + text
+        is_doubtful = self.has_digits or self._joins_digits  # other digits than the number's
+        return Shown(text, is_doubtful or (self._looks_negative and number > 0))
 
     def _spread(self, number: float) -> str:
-        """The digits put into their places one by one, with what stands between these."""
-        behind = [code for code, _ in self._parts[self._point :] if code and code in _DIGITS]
-        whole, _, decimals = rounded(number, len(behind), self._shift).partition(".")
-        return self._before_point(whole.lstrip("0")) + self._behind_point(decimals)
-
-    def _before_point(self, digits: str) -> str:
-        parts, written, count = self._parts[: self._point], list[str](), 0
-        first = next((place for place, (code, _) in enumerate(parts) if code and code in _DIGITS), 0)
-        for place in range(len(parts) - 1, -1, -1):
-            code, text = parts[place]
-            if not code or code not in _DIGITS:
+        """The digits put into their places, with what stands between these."""
+        if self._is_simple:
+            digits = rounded(number, self._decimals, self._shift)
+            if self._is_grouped and len(digits) > 3:
+                before, point, after = digits.partition(".")
+                return f"{int(before):,}{point}{after}"
+            return digits if self._zeros == 1 else digits.zfill(self._zeros + self._decimals + (self._decimals > 0))
+        whole, behind = self._parts[: self._point], self._parts[self._point :]
+        decimals = sum(code in _DIGITS for code, _ in behind)
+        digits, _, left = rounded(number, decimals, self._shift).partition(".")
+        digits, written, count = digits.lstrip("0"), list[str](), 0
+        first = next((place for place, (code, _) in enumerate(whole) if code in _DIGITS), 0)
+        for place in range(len(whole) - 1, -1, -1):
+            code, text = whole[place]
+            if code not in _DIGITS:
                 written.append(text)
                 continue
             taken = digits[-1:] if place != first else digits
@@ -241,22 +219,18 @@ class _Pattern:
                 written.append("," if self._is_grouped and count and count % 3 == 0 and digit != " " else "")
                 written.append(digit)
                 count += 1
-        return digits + "".join(reversed(written))
-
-    def _behind_point(self, digits: str) -> str:
-        written, place = "", 0
-        for code, text in self._parts[self._point :]:
-            if code and code in _DIGITS:
-                left = digits[place:]
-                written += left[:1] if left.strip("0") or code == "0" else " " if code == "?" else ""
-                place += 1
+        shown = digits + "".join(reversed(written))
+        for code, text in behind:
+            if code in _DIGITS:
+                shown += left[:1] if left.strip("0") or code == "0" else " " if code == "?" else ""
+                left = left[1:]
             else:
-                written += "." if code == "." else text
-        return written
+                shown += "." if code == "." else text
+        return shown
 
-    def _as_power(self, number: float, power: int) -> str:
+    def _as_power(self, number: float) -> str:
         """The number as a power of ten, whose exponent is a multiple of how many digits stand before the point."""
-        whole, _, behind = "".join(code for code, _ in self._parts[:power]).partition(".")
+        whole, _, behind = "".join(code for code, _ in self._parts[: self._power]).partition(".")
         wide, decimals = max(1, len(whole.replace(",", ""))), len(behind)
         exponent = int(f"{number:e}".partition("e")[2]) // wide * wide
         mantissa = rounded(number, decimals, -exponent)
@@ -266,18 +240,18 @@ class _Pattern:
         if "#" in behind:
             mantissa = mantissa.rstrip("0").rstrip(".")
         sign = "-" if exponent < 0 else "+"
-        return f"{mantissa}E{sign}{abs(exponent):0{len(self._parts) - power - 1}d}"
+        return f"{mantissa}E{sign}{abs(exponent):0{len(self._parts) - self._power - 1}d}"
 
-    def _as_fraction(self, number: float, slash: int) -> str:
+    def _as_fraction(self, number: float) -> str:
         """The number as a whole and a fraction, or as a fraction alone."""
-        below = "".join(code for code, _ in self._parts[slash + 1 :])
+        below = "".join(code for code, _ in self._parts[self._slash + 1 :])
         exact = Fraction(repr(number))
         if below.isdecimal() and below.strip("0"):
             under = int(below)
             above = int(exact * under + Fraction(1, 2))
         else:
             above, under = exact.limit_denominator(10 ** min(len(below), 5) - 1).as_integer_ratio()
-        if all(code for code, _ in self._parts[:slash]):
+        if all(code for code, _ in self._parts[: self._slash]):
             return f"{above}/{under}"
         count, above = divmod(above, under)
         return f"{count or ''} {above}/{under}".strip() if above else str(count)
@@ -293,27 +267,8 @@ def rounded(number: float, decimals: int, shift: int = 0) -> str:
     return f"{exact.quantize(Decimal(1).scaleb(-decimals), context=_EXACT):f}"
 
 
-def _sections(code: str) -> list[str]:
-    """The sections of a code, divided at semicolons that are no literals; what follows the fourth is ignored."""
-    sections = [""]
-    for piece in _PIECE.findall(code):
-        if piece == ";":
-            sections.append("")
-        else:
-            sections[-1] += piece
-    return sections[:4]
-
-
-def _letters(section: str) -> list[str]:
-    """The signs of a section that stand for the value itself, which a colour alone shows as it stands."""
-    if _COLOUR_ALONE.fullmatch(section):
-        return [_AS_IT_STANDS]
-    plain = _without_literals(section)
-    return [_AS_IT_STANDS] if "general" in plain.lower() else list(plain.replace(" ", ""))
-
-
-def _without_literals(section: str) -> str:
-    return "".join(piece for piece in _PIECE.findall(section) if piece[:1] not in tuple('"\\_*['))
+def _without_literals(code: str) -> str:
+    return "".join(piece for piece in _PIECE.findall(code) if piece[:1] not in tuple('"\\_*['))
 
 
 def _is_seen(piece: str) -> bool:
@@ -327,7 +282,7 @@ def _codes(pieces: list[str]) -> list[str]:
     codes = [piece.lower() if piece in {*_DIGITS, "@", "%"} or piece.lower() == "general" else "" for piece in pieces]
     for place, piece in enumerate(pieces):
         before, after = codes[place - 1] if place else "", pieces[place + 1 : place + 2]
-        follows, leads = before != "" and before in _PLACES, bool(after) and after[0] in _DIGITS
+        follows, leads = before in _PLACES, not _DIGITS.isdisjoint(after)
         if piece == "." and "." not in codes:
             codes[place] = "." if follows or leads or before == "," else ""
         elif piece == ",":

@@ -5,26 +5,47 @@ say something else than its formula. Then what is computed takes its place, or a
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime
 
 from pipeline.parse.office.cells import column_letters, number_text
 from pipeline.parse.office.sheets.formulas import compiled
-from pipeline.parse.office.sheets.grid import Formula, Grid, Place, Stored, Table
-from pipeline.parse.office.sheets.values import Area, FaultError, Operand, UnknownError, Value, single
+from pipeline.parse.office.sheets.grid import Formula, Grid, Stored, Table
+from pipeline.parse.office.sheets.values import Area, FaultError, Operand, Place, Scope, UnknownError, Value
 from pipeline.parse.sight.hidden import HiddenText
 
+CONDITIONAL = "whether conditional formats strike out cells, or show other numbers in them, could not be told"
+DRAWN = "charts and text boxes that show something else than their cells"
+RICH = "cells that show a picture or a data type, for which another value stands in"
+_MISSING = "results of formulas that are stale or missing, and were not computed"
+_UNLIKE = "stored results unlike their formulas"
+_CONSTANT = "stored results of constant formulas that could not be computed"
+_DOUBTFUL = "cells that show something else than their value"
+_COMPUTED = "results of formulas computed, as the stored ones are stale or missing"
+_REVIEWED = (_MISSING, _UNLIKE, _CONSTANT, _DOUBTFUL, CONDITIONAL, DRAWN, RICH)
 _STEPS = 2_000_000  # cells that are looked at for all formulas of a workbook
 _NAMES_DEEP = 8
 _BEYOND = (ArithmeticError, ValueError, RecursionError)  # of numbers too large, and what nests too deep
-_NOT_COMPUTED = "results of formulas that are stale or missing, and were not computed"
 _RANGE = 10_000  # cells of a chart's series
 _NAMED = 3  # examples in a note
 _SHORT = 80
 
 
+class _PendingError(Exception):
+    """The results of other formulas are needed first."""
+
+    def __init__(self, places: list[Place]) -> None:
+        super().__init__()
+        self.places = places
+
+
 class Results:
-    """The results of the formulas of a workbook, and what was found of them and of other cells."""
+    """The results of the formulas of a workbook, and what was found of them and of other cells; it is `values.Cells`.
+
+    `load` gives the cells of a sheet by its name in lower case. `names` are defined names with what they mean, by the
+    sheet on which they hold ("": all). `stale`: programs compute all results anew.
+    """
 
     def __init__(
         self,
@@ -44,14 +65,7 @@ class Results:
         self._known: dict[Place, Value | FaultError | UnknownError] = {}
         self._left = _STEPS
         self._depth = 0
-        self._computed: list[str] = []
-        self._missing: list[str] = []
-        self._unlike: list[str] = []
-        self._constant: list[str] = []
-        self._doubtful: list[str] = []
-        self._conditional: list[str] = []
-        self._drawn: list[str] = []
-        self._rich: list[str] = []
+        self._found: dict[str, list[str]] = {}
         self._unchecked = 0
 
     def begin(self, sheet: str, grid: Grid) -> Grid:
@@ -63,99 +77,80 @@ class Results:
         place = (sheet.lower(), row, column)
         missing = not stored[1] and stored[0] == "n"
         found = self._outcome(place)
-        if stored[0] == "d" and not _is_moment(stored[1]):
-            found = UnknownError()  # a time or duration
-        if isinstance(found, UnknownError):
+        grid = self._grids[place[0]]
+        formula = grid.formulas[place[1:]] if grid else Formula("")
+        if isinstance(found, UnknownError) or (stored[0] == "d" and not _is_moment(stored[1])):  # a time or duration
             if self._stale or missing:
-                self._missing.append(_name(sheet, row, column))
+                self.note(_MISSING, sheet, row, column)
                 return ("n", "") if stored == ("n", "0") else stored  # which says nothing but that it is unknown
-            if self._formula(place).is_constant:
-                self._constant.append(f"{_name(sheet, row, column)}: ={_short(self._formula(place).text)}")
+            if formula.is_constant:
+                self.note(_CONSTANT, sheet, row, column, f": ={_short(formula.text)}")
             else:
                 self._unchecked += 1
             return stored
         value = _as_stored(found)
-        if stored[0] == "d" and value[0] == "n" and _alike(value[1], str(_serial(stored[1]))):
-            return stored
-        if value[0] == stored[0] and (value == stored or (value[0] == "n" and _alike(value[1], stored[1]))):
+        same_number = value[0] == "n" and (
+            (stored[0] == "d" and _alike(value[1], str(_serial(stored[1]))))
+            or (stored[0] == "n" and _alike(value[1], stored[1]))
+        )
+        if same_number or value == stored:
             return stored
         if self._stale or missing:
-            self._computed.append(_name(sheet, row, column))
+            self.note(_COMPUTED, sheet, row, column)
             return value
-        name, formula = _name(sheet, row, column), self._formula(place).text
-        self._unlike.append(f"{name}: {_short(stored[1])} stored, ={_short(formula)} gives {_short(value[1])}")
+        unlike = f": {_short(stored[1])} stored, ={_short(formula.text)} gives {_short(value[1])}"
+        self.note(_UNLIKE, sheet, row, column, unlike)
         return stored
 
     def cells(self, reference: str, sheet: str) -> list[Value] | None:
-        """The values of the cells that a reference on a sheet names; None where that is not known, or not one range."""
+        """The values of the cells that a reference on a sheet names, computed where that is needed, or the codes of
+        their errors; None where that is not known, or not one range."""
         pattern, refs = Formula(reference).read()
+        found = list[Value]()
         try:
-            area = compiled(pattern)(_Scope(self, (sheet.lower(), 0, 0), refs))
+            area = compiled(pattern)(Scope(self, (sheet.lower(), 0, 0), refs))
             if not isinstance(area, Area) or (area.bottom - area.top + 1) * (area.right - area.left + 1) > _RANGE:
                 return None
-            columns = range(area.left, area.right + 1)
-            return [
-                self._settled((area.sheet, row, column))
-                for row in range(area.top, area.bottom + 1)
-                for column in columns
-            ]
+            for row in range(area.top, area.bottom + 1):
+                for column in range(area.left, area.right + 1):
+                    value: Value | FaultError | UnknownError
+                    try:
+                        value = self.value((area.sheet, row, column))
+                    except _PendingError:
+                        value = self._outcome((area.sheet, row, column))
+                    except FaultError as error:
+                        value = error
+                    if isinstance(value, UnknownError):
+                        return None
+                    found.append(str(value) if isinstance(value, FaultError) else value)
         except (UnknownError, FaultError, _PendingError, *_BEYOND):
             return None
-
-    def _settled(self, place: Place) -> Value:
-        """The value of a cell, computed where that is needed; raises UnknownError; the code of an error."""
-        try:
-            return self.value(place)
-        except _PendingError:
-            found = self._outcome(place)
-            if isinstance(found, UnknownError):
-                raise found from None
-            return str(found) if isinstance(found, FaultError) else found
-        except FaultError as error:
-            return str(error)
-
-    def differ(self, what: str) -> None:
-        """Say of what is drawn on a sheet that it shows something else than the cells that it refers to."""
-        self._drawn.append(_short(what))
-
-    def stands_in(self, sheet: str, row: int, column: int) -> None:
-        """Say that a cell shows a picture, or something with fields of its own, for which a value stands in."""
-        self._rich.append(_name(sheet, row, column))
+        return found
 
     def doubt(self, sheet: str, row: int, column: int, shown: str, stored: str) -> None:
         """Say that a cell shows something else than its value."""
-        self._doubtful.append(f"{_name(sheet, row, column)} shows {_short(shown)} of {_short(stored)}")
+        self.note(_DOUBTFUL, sheet, row, column, f" shows {_short(shown)} of {_short(stored)}")
 
-    def unsure(self, sheet: str, row: int, column: int) -> None:
-        """Say that a condition decides what a cell shows, and is not known to hold."""
-        self._conditional.append(_name(sheet, row, column))
+    def note(self, what: str, sheet: str, row: int, column: int, more: str = "") -> None:
+        """Say something of a cell, such as CONDITIONAL or RICH."""
+        self._found.setdefault(what, []).append(f"{_short(sheet)}!{column_letters(column)}{row}{more}")
+
+    def differ(self, what: str) -> None:
+        """Say of what is drawn on a sheet that it shows something else than the cells that it refers to."""
+        self._found.setdefault(DRAWN, []).append(_short(what))
 
     def finish(self, hidden: HiddenText) -> list[str]:
         """Notes of what was computed and not checked; what cannot be trusted asks for review."""
-        for what, found in (
-            (_NOT_COMPUTED, self._missing),
-            ("stored results unlike their formulas", self._unlike),
-            ("stored results of constant formulas that could not be computed", self._constant),
-            ("cells that show something else than their value", self._doubtful),
-            (
-                "whether conditional formats strike out cells, or show other numbers in them, could not be told",
-                self._conditional,
-            ),
-            ("charts and text boxes that show something else than their cells", self._drawn),
-            ("cells that show a picture or a data type, for which another value stands in", self._rich),
-        ):
-            if found:
-                hidden.review(_listed(what, found))
+        said = dict[str, str]()
+        for what, found in self._found.items():
+            more = "; …" if len(found) > _NAMED else ""
+            said[what] = f"{what}: {len(found):,} ({'; '.join(found[:_NAMED])}{more})"
+        for what in _REVIEWED:
+            if what in said:
+                hidden.review(said[what])
         if self._left < 0:
             hidden.review("there are too many formulas to hold their results against what they give")
-        notes = [
-            _listed(what, found)
-            for what, found in (
-                ("results of formulas computed, as the stored ones are stale or missing", self._computed),
-                (_NOT_COMPUTED, self._missing),
-            )
-            if found
-        ]
+        notes = [said[what] for what in (_COMPUTED, _MISSING) if what in said]
         unchecked = f"results of formulas taken as stored, unchecked: {self._unchecked:,}"
         return [*notes, *([unchecked] if self._unchecked else [])]
 
@@ -171,7 +166,19 @@ class Results:
             if isinstance(found, Exception):
                 raise found
             return found
-        return _typed(stored)
+        kind, value = stored
+        if kind == "e":
+            raise FaultError(value)
+        if kind == "b":
+            return value in {"1", "TRUE"}
+        if kind == "d":
+            return _serial(value)
+        if kind != "n":
+            return value
+        try:
+            return float(value) if value else None
+        except ValueError:
+            raise UnknownError from None
 
     def values(self, area: Area) -> Iterator[Value]:
         """The values of an area's cells that are not empty; raises FaultError, UnknownError and _PendingError."""
@@ -199,21 +206,14 @@ class Results:
         """Columns of a table; of the one around a cell for ""; raises UnknownError."""
         if self._tables is None:
             self._tables = self._read_tables()
-        sheet, row, column = place
-        around = (
-            [
-                one
-                for one in self._tables.values()
-                if one.area.sheet == sheet
-                and one.area.top <= row <= one.area.bottom
-                and one.area.left <= column <= one.area.right
-            ]
-            if not name
-            else [self._tables.get(name)]
-        )
-        if len(around) != 1 or around[0] is None:
+        found = [
+            table
+            for key, table in self._tables.items()
+            if (key == name if name else table.area.sheet == place[0] and table.area.holds(*place[1:]))
+        ]
+        if len(found) != 1:
             raise UnknownError
-        return around[0].part(columns, row)
+        return found[0].part(columns, place[1])
 
     def shows_all(self, area: Area) -> bool:
         """Whether no row of an area's sheet is hidden, and none of its cells is a subtotal."""
@@ -230,7 +230,7 @@ class Results:
         self._depth += 1
         try:
             pattern, refs = Formula(text).read()
-            return compiled(pattern)(_Scope(self, (sheet, 0, 0), refs))
+            return compiled(pattern)(Scope(self, (sheet, 0, 0), refs))
         finally:
             self._depth -= 1
 
@@ -242,21 +242,11 @@ class Results:
             raise UnknownError
         return grid
 
-    def _formula(self, place: Place) -> Formula:
-        grid = self._grids[place[0]]
-        return grid.formulas[place[1:]] if grid else Formula("")
-
     def _outcome(self, place: Place) -> Value | FaultError | UnknownError:
         """What a formula gives; of those that it needs, the innermost is computed first, without end none."""
         if not self._stale:  # then few are asked for again
-            try:
-                return self._evaluate(place)
-            except (FaultError, UnknownError) as outcome:
-                return outcome
-            except _BEYOND:
-                return UnknownError()
-            except _PendingError:
-                pass
+            with suppress(_PendingError):
+                return self._tried(place)
         waiting, begun = [place], set[Place]()
         while waiting:
             one = waiting[-1]
@@ -265,74 +255,24 @@ class Results:
                 continue
             begun.add(one)
             try:
-                self._known[one] = self._evaluate(one)
+                self._known[one] = self._tried(one)
             except _PendingError as pending:
                 if begun.isdisjoint(pending.places):
                     waiting += pending.places
                 else:
                     self._known[one] = UnknownError()
-            except (FaultError, UnknownError) as outcome:
-                self._known[one] = outcome
-            except _BEYOND:
-                self._known[one] = UnknownError()
         return self._known[place]
 
-    def _evaluate(self, place: Place) -> Value:
-        pattern, refs = self._grid(place[0]).formulas[place[1:]].read()
-        found = single(_Scope(self, place, refs), compiled(pattern))
-        return 0.0 if found is None else found
-
-
-class _PendingError(Exception):
-    """The results of other formulas are needed first."""
-
-    def __init__(self, places: list[Place]) -> None:
-        super().__init__()
-        self.places = places
-
-
-class _Scope:
-    """A formula's surroundings (values.Scope)."""
-
-    __slots__ = ("_place", "_results", "epoch", "refs", "sheet")
-
-    def __init__(self, results: Results, place: Place, refs: Sequence[tuple[int, int]]) -> None:
-        self._results = results
-        self._place = place
-        self.sheet = place[0]
-        self.epoch = results.epoch
-        self.refs = refs
-
-    def value(self, sheet: str, row: int, column: int) -> Value:
-        return self._results.value((sheet, row, column))
-
-    def values(self, area: Area) -> Iterator[Value]:
-        return self._results.values(area)
-
-    def table(self, name: str, columns: str) -> Area:
-        return self._results.table(name, columns, self._place)
-
-    def shows_all(self, area: Area) -> bool:
-        return self._results.shows_all(area)
-
-    def named(self, name: str) -> Operand:
-        return self._results.named(name, self.sheet)
-
-
-def _typed(stored: Stored) -> Value:
-    kind, value = stored
-    if kind == "e":
-        raise FaultError(value)
-    if kind == "b":
-        return value in {"1", "TRUE"}
-    if kind == "d":
-        return _serial(value)
-    if kind != "n":
-        return value
-    try:
-        return float(value) if value else None
-    except ValueError:
-        raise UnknownError from None
+    def _tried(self, place: Place) -> Value | FaultError | UnknownError:
+        """What a formula gives; raises _PendingError."""
+        try:
+            pattern, refs = self._grid(place[0]).formulas[place[1:]].read()
+            found = Scope(self, place, refs).single(compiled(pattern))
+            return 0.0 if found is None else found
+        except (FaultError, UnknownError) as outcome:
+            return outcome
+        except _BEYOND:
+            return UnknownError()
 
 
 def _is_moment(text: str) -> bool:
@@ -368,15 +308,6 @@ def _alike(computed: str, stored: str) -> bool:
         return False
 
 
-def _name(sheet: str, row: int, column: int) -> str:
-    return f"{_short(sheet)}!{column_letters(column)}{row}"
-
-
 def _short(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"
-
-
-def _listed(what: str, found: list[str]) -> str:
-    more = "; …" if len(found) > _NAMED else ""
-    return f"{what}: {len(found):,} ({'; '.join(found[:_NAMED])}{more})"

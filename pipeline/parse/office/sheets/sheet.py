@@ -5,7 +5,7 @@ merged with others, and those whose format, letters or colours show nothing; but
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from lxml import etree
 
@@ -18,7 +18,8 @@ from pipeline.parse.office.sheets.cell_styles import CellStyle, CellStyles, Font
 from pipeline.parse.office.sheets.conditions import X14, Areas, Conditions
 from pipeline.parse.office.sheets.drawn import drawn_over, printed_texts
 from pipeline.parse.office.sheets.grid import Grid, Stored
-from pipeline.parse.office.sheets.results import Results
+from pipeline.parse.office.sheets.number_formats import Shown
+from pipeline.parse.office.sheets.results import CONDITIONAL, RICH, Results
 from pipeline.parse.sight.colours import WHITE, Colour
 from pipeline.parse.sight.look import Appearance
 from pipeline.parse.writer import TextWriter
@@ -35,9 +36,11 @@ _AHEAD = (b"conditionalFormatting", b"mergeCell", b"picture")  # what stands beh
 _PRINTED = [S + name for name in ("oddHeader", "evenHeader", "firstHeader", "oddFooter", "evenFooter", "firstFooter")]
 _FORMULA = (b"<f>", b"<f ", b"<f/>", b":f>", b":f ", b":f/>")
 _LETTERS, _LINES = 11.0, 2.0  # points of usual letters, and heights of a row that lines may take without a doubt
-_WIDE, _CLOSED, _TIGHT = range(3)
+_WIDE, _CLOSED, _TIGHT = range(3)  # the width classes of columns
 Rich = list[tuple[str, Font]]
 """The runs of a text, each with what it says of its letters."""
+Cell = tuple[int, Stored, CellStyle, Rich | None]
+"""A cell: its column from 1, what is stored in it, its style, and the runs of a rich text."""
 
 
 @dataclass(frozen=True)
@@ -53,35 +56,11 @@ class Strings:
     results: Results
     most: int
 
-
-Cell = tuple[int, Stored, CellStyle, Rich | None]
-"""A cell: its column from 1, what is stored in it, its style, and the runs of a rich text."""
-
-
-@dataclass
-class _Sheet:
-    """The state of a sheet as it is read. `paper` is the colour of cells without a fill."""
-
-    rows: dict[int, dict[int, str]] = field(default_factory=dict)
-    columns: bytearray = field(default_factory=lambda: bytearray(_COLUMNS + 1))  # what _width makes of each
-    hidden_row: bool = False  # rows that say nothing of it
-    shows_zeros: bool = True
-    paper: Colour = WHITE
-    merged: Areas[None] = field(default_factory=Areas)
-    tables: Areas[None] = field(default_factory=Areas)
-    drawn: Areas[None] = field(default_factory=Areas)  # areas over which something is drawn
-    conditions: Conditions = field(default_factory=Conditions)
-    cells: int = 0
-    is_plain: bool = True  # without tables, merged cells, conditions
-
-    def width(self, column: int) -> int:
-        """The width class of a column, from 1: _WIDE, _TIGHT or _CLOSED."""
-        return self.columns[column] if column <= _COLUMNS else _WIDE
-
-    def covers(self, row: int, column: int) -> bool:
-        """Whether a cell is merged with one to the left of it or above."""
-        found = self.merged.at(row, column)
-        return any(area[:2] != (row, column) for area, _ in found or ())
+    def check_count(self, cells: int) -> None:
+        """Raises DocumentError(TOO_LARGE) for a sheet of too many cells."""
+        if cells > self.most:
+            most = f"limits.text_characters ({self.most:,})"
+            raise DocumentError(Failure.TOO_LARGE, f"a sheet has more cells with text than {most} allows characters")
 
 
 def write_sheet(writer: TextWriter, package: Package, part: str, strings: Strings, name: str) -> None:
@@ -90,37 +69,17 @@ def write_sheet(writer: TextWriter, package: Package, part: str, strings: String
     Raises DocumentError.
     """
     data, number, printed = package.bytes(part), 0, dict[str, None]()  # a header may be the same on all kinds of pages
-    sheet = _ahead(data, part, strings)
-    rows = _Rows(writer, sheet, strings, name, Grid() if any(mark in data for mark in _FORMULA) else None)
-    for table in package.related(part, "table"):
-        root = package.xml(table)
-        if any(style.get("name") for style in root.iterchildren(S + "tableStyleInfo")):
-            sheet.tables.add(root.get("ref", ""), None)
-            sheet.is_plain = False
-    for drawing in package.related(part, "drawing"):
-        for area in drawn_over(package.xml(drawing)):
-            sheet.drawn.add(area, None)
-            sheet.is_plain = False
+    sheet = _Sheet(writer, strings, name, Grid() if any(mark in data for mark in _FORMULA) else None)
+    sheet.read_ahead(package, part, data)
     for element in stream(data, part, S + "sheetView", S + "sheetFormatPr", S + "col", S + "row", *_PRINTED):
         if element.tag == S + "row":
             number = whole_number(element.get("r"), number + 1)
-            rows.read(element, number)
-        elif element.tag == S + "col":
-            _read_column(sheet, element)
-        elif element.tag == S + "sheetFormatPr":
-            _read_usual(sheet, element)
-        elif element.tag == S + "sheetView":
-            sheet.shows_zeros &= element.get("showZeros", "1") in _TRUE
-            frozen = any(one.get("state", "").startswith("frozen") for one in element)
-            if frozen and element.get("topLeftCell", "A1") != "A1":
-                writer.doubt("rows or columns that cannot be scrolled to")
-            sheet.is_plain &= sheet.shows_zeros
-            if element.get("showFormulas") in _TRUE:
-                writer.review(SHOWS_FORMULAS.format(name))
-        else:
+            sheet.read(element, number)
+        elif element.tag in _PRINTED:
             printed |= dict.fromkeys(printed_texts(writer, unescaped(element.text or "")))
-    rows.finish()
-    _write(writer, sheet.rows)
+        else:
+            sheet.read_frame(element)
+    sheet.finish()
     for text in printed:
         writer.block(text)
 
@@ -129,128 +88,128 @@ def read_grid(package: Package, part: str, strings: Strings) -> Grid:
     """The cells of a sheet as they are stored, for formulas on other sheets; raises DocumentError."""
     grid, number, count = Grid(), 0, 0
     for row in package.elements(part, S + "row"):
-        number, column = whole_number(row.get("r"), number + 1), 0
-        known = grid.rows.setdefault(number, {})
+        number = whole_number(row.get("r"), number + 1)
         grid.hides |= row.get("hidden") in _TRUE
-        for element in row.iterchildren(S + "c"):
-            column = column_number(element.get("r", "")) or column + 1
-            stored, formula, _ = _stored(element, strings)
-            known[column] = stored
-            if formula is not None:
-                grid.compute(number, column, formula)
+        for _ in _cells(row, number, strings, grid):
+            pass
         count += len(row)
-        _check_count(count, strings)
+        strings.check_count(count)
     return grid
 
 
-def _ahead(data: bytes, part: str, strings: Strings) -> _Sheet:
-    """A sheet with what stands behind its rows and says how they look, read in a pass of its own where there is any."""
-    sheet = _Sheet()
-    if not any(name in data for name in _AHEAD):
-        return sheet
-    sheet.is_plain = False
-    for element in stream(data, part, S + "row", S + "mergeCell", S + "picture", *_CONDITIONS):
-        if element.tag == S + "mergeCell":
-            sheet.merged.add(element.get("ref", ""), None)
-        elif element.tag == S + "picture":
-            sheet.paper = UNKNOWN
-        elif element.tag != S + "row":
-            sheet.conditions.read(element, strings.styles)
-    return sheet
+class _Sheet:
+    """A sheet being read; rows with formulas wait until all cells are known. `_paper` is the colour of cells without a
+    fill."""
 
-
-def rich_runs(item: etree._Element | None, styles: CellStyles) -> Rich | None:
-    """The runs of rich text of which one says how it looks; None where none does."""
-    runs: Rich = []
-    for child in () if item is None else item:
-        if child.tag in {S + "t", S + "r"}:
-            texts = [child] if child.tag == S + "t" else child.iterchildren(S + "t")
-            text = unescaped("".join(text.text or "" for text in texts))
-            runs.append((text, styles.font(child.find(S + "rPr"))))
-    return runs if any(font != Font() for _, font in runs) else None
-
-
-def text_runs(item: etree._Element | None) -> Iterator[str]:
-    """The text of plain or rich text; phonetic hints (rPh) are not part of it."""
-    for child in () if item is None else item:
-        if child.tag == S + "t":
-            yield unescaped(child.text or "")
-        elif child.tag == S + "r":
-            yield from (unescaped(text.text or "") for text in child.iterchildren(S + "t"))
-
-
-def _read_usual(sheet: _Sheet, element: etree._Element) -> None:
-    """Take up how rows and columns look that state nothing themselves."""
-    sheet.hidden_row = element.get("zeroHeight") in _TRUE or _is_cut(element.get("defaultRowHeight"))
-    sheet.columns = bytearray([_width(element.get("defaultColWidth"))]) * (_COLUMNS + 1)
-
-
-def _read_column(sheet: _Sheet, element: etree._Element) -> None:
-    first = whole_number(element.get("min"), 1)
-    last = min(whole_number(element.get("max"), first), _COLUMNS)
-    width = _CLOSED if element.get("hidden") in _TRUE else _width(element.get("width"))
-    if first <= last and (width == _CLOSED or element.get("width") is not None):
-        sheet.columns[first : last + 1] = bytes([width]) * (last + 1 - first)
-
-
-class _Rows:
-    """Reads the rows of a sheet. Those with formulas wait until all cells are known."""
-
-    def __init__(self, writer: TextWriter, sheet: _Sheet, strings: Strings, name: str, grid: Grid | None) -> None:
+    def __init__(self, writer: TextWriter, strings: Strings, name: str, grid: Grid | None) -> None:
         self._writer = writer
-        self._sheet = sheet
         self._strings = strings
+        self._results = strings.results
         self._name = name
         self._grid = grid
-        self._is_plain: bool | None = None  # no column is narrow, and there is nothing but cells
+        self._rows: dict[int, dict[int, str]] = {}
+        self._columns = bytearray(_COLUMNS + 1)  # the width classes
+        self._hides_rows = False  # those that say nothing of it
+        self._shows_zeros = True
+        self._paper: Colour = WHITE
+        self._merged, self._tables, self._drawn = Areas[None](), Areas[None](), Areas[None]()
+        self._conditions = Conditions()
+        self._count = 0
+        self._is_simple = True  # without tables, merged cells, conditions
+        self._is_plain: bool | None = None  # no column is narrow, either
         self._heights: dict[int, float | None] = {}  # of rows, in points
         self._waiting: list[tuple[int, bool, list[Cell]]] = []
 
+    def read_ahead(self, package: Package, part: str, data: bytes) -> None:
+        """Take up what stands behind the rows and says how they look, in a pass of its own where there is any, then
+        tables and drawings."""
+        if any(name in data for name in _AHEAD):
+            self._is_simple = False
+            for element in stream(data, part, S + "row", S + "mergeCell", S + "picture", *_CONDITIONS):
+                if element.tag == S + "mergeCell":
+                    self._merged.add(element.get("ref", ""), None)
+                elif element.tag == S + "picture":
+                    self._paper = UNKNOWN
+                elif element.tag != S + "row":
+                    self._conditions.read(element, self._strings.styles)
+        for table in package.related(part, "table"):
+            root = package.xml(table)
+            if any(style.get("name") for style in root.iterchildren(S + "tableStyleInfo")):
+                self._tables.add(root.get("ref", ""), None)
+                self._is_simple = False
+        for drawing in package.related(part, "drawing"):
+            for area in drawn_over(package.xml(drawing)):
+                self._drawn.put(area, None)
+                self._is_simple = False
+
+    def read_frame(self, element: etree._Element) -> None:
+        """Take up what stands before the rows: how the sheet is shown, how rows look that state nothing, columns."""
+        if element.tag == S + "col":
+            first = whole_number(element.get("min"), 1)
+            last = min(whole_number(element.get("max"), first), _COLUMNS)
+            width = _CLOSED if element.get("hidden") in _TRUE else _width(element.get("width"))
+            if first <= last and (width == _CLOSED or element.get("width") is not None):
+                self._columns[first : last + 1] = bytes([width]) * (last + 1 - first)
+        elif element.tag == S + "sheetFormatPr":
+            self._hides_rows = element.get("zeroHeight") in _TRUE or _is_cut(element.get("defaultRowHeight"))
+            self._columns = bytearray([_width(element.get("defaultColWidth"))]) * (_COLUMNS + 1)
+        else:
+            self._shows_zeros &= element.get("showZeros", "1") in _TRUE
+            self._is_simple &= self._shows_zeros
+            frozen = any(one.get("state", "").startswith("frozen") for one in element)
+            if frozen and element.get("topLeftCell", "A1") != "A1":
+                self._writer.doubt("rows or columns that cannot be scrolled to")
+            if element.get("showFormulas") in _TRUE:
+                self._writer.review(SHOWS_FORMULAS.format(self._name))
+
     def read(self, row: etree._Element, number: int) -> None:
         """Take up a row; raises DocumentError(TOO_LARGE)."""
-        sheet, column, cells, computes = self._sheet, 0, list[Cell](), False
-        self._heights[number] = decimal(row.get("ht"))
         if self._is_plain is None:  # columns come before the rows
-            self._is_plain = sheet.is_plain and not any(sheet.columns)
+            self._is_plain = self._is_simple and not any(self._columns)
+        self._heights[number] = decimal(row.get("ht"))
         said = row.get("hidden") is not None or row.get("ht") is not None
-        hidden = (row.get("hidden") in _TRUE or _is_cut(row.get("ht"))) if said else sheet.hidden_row
-        grid = self._grid
-        known = {} if grid is None else grid.rows.setdefault(number, {})
+        hidden = (row.get("hidden") in _TRUE or _is_cut(row.get("ht"))) if said else self._hides_rows
+        cells, computes, grid = list[Cell](), False, self._grid
         if grid is not None:
             grid.hides |= hidden
-        for element in row.iterchildren(S + "c"):
-            column = column_number(element.get("r", "")) or column + 1
-            stored, formula, runs = _stored(element, self._strings)
+        for element, column, stored, is_formula, runs in _cells(row, number, self._strings, grid):
             if element.get("vm") is not None and not hidden:
-                self._strings.results.stands_in(self._name, number, column)
-            if grid is not None:
-                known[column] = stored
-                if formula is not None:
-                    grid.compute(number, column, formula)
-                    computes = True
-            if stored[1] or formula is not None:
+                self._results.note(RICH, self._name, number, column)
+            computes |= is_formula and grid is not None
+            if stored[1] or is_formula:
                 cells.append((column, stored, self._strings.styles.of(element.get("s")), runs))
         if computes:
             self._waiting.append((number, hidden, cells))
-            sheet.cells += len(cells)
-            _check_count(sheet.cells, self._strings)
+            self._count += len(cells)
+            self._strings.check_count(self._count)
         else:
             self._place(number, hidden, cells)
 
     def finish(self) -> None:
-        """Take up the rows with formulas."""
-        if self._grid is None:
-            return
-        grid, results = self._strings.results.begin(self._name, self._grid), self._strings.results
-        for number, hidden, cells in self._waiting:
-            self._sheet.cells -= len(cells)
-            for place, (column, stored, style, runs) in enumerate(cells):
-                if (number, column) in grid.formulas:
-                    cells[place] = column, results.settle(self._name, number, column, stored), style, runs
-            self._place(number, hidden, cells)
+        """Take up the rows with formulas, and write all of them."""
+        if self._grid is not None:
+            grid = self._results.begin(self._name, self._grid)
+            for number, hidden, cells in self._waiting:
+                self._count -= len(cells)
+                for place, (column, stored, style, runs) in enumerate(cells):
+                    if (number, column) in grid.formulas:
+                        cells[place] = column, self._results.settle(self._name, number, column, stored), style, runs
+                self._place(number, hidden, cells)
+        used = {column for cells in self._rows.values() for column in cells}
+        places = {column: place for place, column in enumerate(sorted(used))}
+        before = None
+        for number in sorted(self._rows):
+            if before is not None and number > before + 1:
+                self._writer.gap()
+            line, last = list[str](), -1
+            for column, text in sorted(self._rows[number].items()):
+                line += [*[""] * min(places[column] - last - 1, _EMPTY), text]
+                last = places[column]
+            self._writer.row(line)
+            before = number
+        self._writer.gap()
 
     def _place(self, number: int, hidden: bool, cells: list[Cell]) -> None:
-        sheet = self._sheet
         shown, unseen, tight = dict[int, str](), dict[str, dict[int, str]](), dict[int, bool]()
         for cell in cells:
             text, kind = self._seen(cell, number, hidden)
@@ -258,7 +217,7 @@ class _Rows:
                 continue
             column = cell[0]
             (unseen.setdefault(kind, {}) if kind else shown)[column] = text
-            if not self._is_plain and not kind and sheet.width(column) == _TIGHT:
+            if not self._is_plain and not kind and self._width_of(column) == _TIGHT:
                 tight[column] = cell[1][0] == "n"
         for column, is_number in tight.items():
             if is_number or column + 1 in shown:
@@ -266,45 +225,54 @@ class _Rows:
         for kind, texts in unseen.items():
             shown |= {} if self._writer.hide(kind, " ".join(texts.values())) else texts
         if shown:
-            sheet.rows.setdefault(number, {}).update(shown)
-            sheet.cells += len(shown)
-        _check_count(sheet.cells, self._strings)
+            self._rows.setdefault(number, {}).update(shown)
+            self._count += len(shown)
+        self._strings.check_count(self._count)
+
+    def _width_of(self, column: int) -> int:
+        return self._columns[column] if column <= _COLUMNS else _WIDE
 
     def _seen(self, cell: Cell, row: int, hidden: bool) -> tuple[str, str | None]:
         """The seen text of a cell, and None; or all its text, and how that is hidden."""
-        sheet, (column, (kind, stored), style, runs) = self._sheet, cell
-        height = self._heights.get(row)
+        column, (kind, stored), style, runs = cell
+        height, paper, doubt = self._heights.get(row), self._paper, ""
         if self._is_plain and style.format is None and runs is None and not hidden:  # as nearly all are
             text = number_text(stored, "", 0) if kind == "n" else stored
-            how, doubt = style.sight(None, style.font, sheet.paper, height)
+            how, doubt = style.sight(None, style.font, paper, height)
             return (text, how) if how else (self._shown(style.font.marks(text), doubt, style, height), None)
-        number, epoch = decimal(stored) if kind == "n" else None, self._strings.styles.epoch
-        if hidden or sheet.width(column) == _CLOSED:
-            return style.show(number, stored, epoch).text or stored, "hidden_row"
-        paper = sheet.paper
-        if number == 0 and not sheet.shows_zeros:
-            return style.show(number, stored, epoch).text or stored, "marked_hidden"
-        if not sheet.is_plain:
-            if sheet.covers(row, column):
-                return style.show(number, stored, epoch).text or stored, "covered"
-            style = sheet.conditions.applied(style, (row, column), number)
-            if sheet.conditions.unsure:
-                self._strings.results.unsure(self._name, row, column)
-            if sheet.tables.at(row, column) != []:
-                paper, style = UNKNOWN, self._strings.styles.in_table(style)
-            if sheet.drawn.at(row, column) != []:
-                style = style._replace(doubt="a drawing over it")
-        if runs is not None:
-            return self._seen_runs(runs, style, paper, height), None
-        how, doubt = style.sight(number, style.font, paper, height)
+        number = decimal(stored) if kind == "n" else None
+        if hidden or self._width_of(column) == _CLOSED:
+            how = "hidden_row"
+        elif number == 0 and not self._shows_zeros:
+            how = "marked_hidden"
+        elif not self._is_simple and self._merged.covers(row, column):
+            how = "covered"
+        else:
+            if not self._is_simple:
+                style, paper = self._changed(style, row, column, number)
+            if runs is not None:
+                return self._seen_runs(runs, style, paper, height), None
+            how, doubt = style.sight(number, style.font, paper, height)
+        shown = style.show(number, stored, self._strings.styles.epoch)
         if how:
-            return style.show(number, stored, epoch).text or stored, how
+            return shown.text or stored, how
         if kind in {"b", "e"}:
-            return self._shown(style.font.marks(stored), doubt, style, height), None
-        shown = style.show(number, stored, epoch)
-        if shown.doubtful:
-            self._strings.results.doubt(self._name, row, column, shown.text, stored)
+            shown = Shown(stored)
+        elif shown.doubtful:
+            self._results.doubt(self._name, row, column, shown.text, stored)
         return self._shown(style.font.marks(shown.text), doubt, style, height), None
+
+    def _changed(self, style: CellStyle, row: int, column: int, number: float | None) -> tuple[CellStyle, Colour]:
+        """The style of a cell, and its paper, by conditions, tables and drawings."""
+        paper = self._paper
+        style = self._conditions.applied(style, (row, column), number)
+        if self._conditions.unsure:
+            self._results.note(CONDITIONAL, self._name, row, column)
+        if self._tables.at(row, column) != []:
+            paper, style = UNKNOWN, self._strings.styles.in_table(style)
+        if self._drawn.at(row, column) != []:
+            style = style._replace(doubt="a drawing over it")
+        return style, paper
 
     def _shown(self, text: str, doubt: str, style: CellStyle, height: float | None) -> str:
         """A text that is seen as far as is known; one of more lines than its row has room for may be cut off."""
@@ -324,12 +292,6 @@ class _Rows:
         return "".join(pieces)
 
 
-def _check_count(cells: int, strings: Strings) -> None:
-    if cells > strings.most:
-        most = f"limits.text_characters ({strings.most:,})"
-        raise DocumentError(Failure.TOO_LARGE, f"a sheet has more cells with text than {most} allows characters")
-
-
 def _is_cut(height: str | None) -> bool:
     """Whether a row of so many points shows nothing."""
     found = decimal(height)
@@ -337,9 +299,23 @@ def _is_cut(height: str | None) -> bool:
 
 
 def _width(letters: str | None) -> int:
-    """The width class (_WIDE, _TIGHT or _CLOSED) of a column as wide as so many letters."""
+    """The width class of a column as wide as so many letters."""
     found = decimal(letters)
     return _WIDE if found is None or found > _NARROW else _TIGHT if found > _SHUT else _CLOSED
+
+
+def _cells(
+    row: etree._Element, number: int, strings: Strings, grid: Grid | None
+) -> Iterator[tuple[etree._Element, int, Stored, bool, Rich | None]]:
+    """The cells of a row, put into a grid: column, what is stored, whether that is a formula's result, rich text."""
+    column, known = 0, {} if grid is None else grid.rows.setdefault(number, {})
+    for element in row.iterchildren(S + "c"):
+        column = column_number(element.get("r", "")) or column + 1
+        stored, formula, runs = _stored(element, strings)
+        known[column] = stored
+        if grid is not None and formula is not None:
+            grid.compute(number, column, formula)
+        yield element, column, stored, formula is not None, runs
 
 
 def _stored(cell: etree._Element, strings: Strings) -> tuple[Stored, etree._Element | None, Rich | None]:
@@ -351,43 +327,30 @@ def _stored(cell: etree._Element, strings: Strings) -> tuple[Stored, etree._Elem
         elif child.tag == S + "f":
             formula = child
         elif child.tag == S + "is" and kind == "inlineStr":
-            runs = rich_runs(child, strings.styles) if child.find(S + "r") is not None else None
-            return ("str", "".join(text_runs(child))), formula, runs
+            text, runs = text_and_runs(child, strings.styles)
+            return ("str", text), formula, runs
     if kind == "n":
         return ("n", value), formula, None
     if kind == "s":
-        runs = strings.rich.get(whole_number(value, -1)) if strings.rich else None
-        return ("str", _shared(value, strings.texts)), formula, runs
+        place = whole_number(value, len(strings.texts) if value else -1)
+        if place >= len(strings.texts):
+            raise DocumentError(Failure.CORRUPT, f"a cell refers to text {value[:20]}, which there is not")
+        return ("str", strings.texts[place] if value else ""), formula, strings.rich.get(place)
     if kind == "b":
         return ("b", {"1": "TRUE", "0": "FALSE"}.get(value, value)), formula, None
     return (kind if kind in {"e", "d"} else "str", unescaped(value)), formula, None
 
 
-def _shared(value: str, texts: list[str]) -> str:
-    if not value:
-        return ""
-    place = whole_number(value, len(texts))
-    if place >= len(texts):
-        raise DocumentError(Failure.CORRUPT, f"a cell refers to text {value[:20]}, which there is not")
-    return texts[place]
-
-
-def _write(writer: TextWriter, rows: dict[int, dict[int, str]]) -> None:
-    columns = sorted({column for cells in rows.values() for column in cells})
-    places = {column: place for place, column in enumerate(columns)}
-    before = None
-    for number in sorted(number for number, cells in rows.items() if cells):
-        if before is not None and number > before + 1:
-            writer.gap()
-        writer.row(_line(rows[number], places))
-        before = number
-    writer.gap()
-
-
-def _line(cells: dict[int, str], places: dict[int, int]) -> Iterator[str]:
-    """The cells of a row with empty ones between them; the text's length stays in proportion to what is in it."""
-    before = -1
-    for column in sorted(cells):
-        yield from [""] * min(places[column] - before - 1, _EMPTY)
-        yield cells[column]
-        before = places[column]
+def text_and_runs(item: etree._Element | None, styles: CellStyles) -> tuple[str, Rich | None]:
+    """Plain or rich text, and the runs of rich text of which one says how it looks; phonetic hints (rPh) are no part
+    of it."""
+    runs, is_rich = list[tuple[str, etree._Element | None]](), False
+    for child in () if item is None else item:
+        if child.tag == S + "t":
+            runs.append((unescaped(child.text or ""), None))
+        elif child.tag == S + "r":
+            texts = (unescaped(text.text or "") for text in child.iterchildren(S + "t"))
+            runs.append(("".join(texts), child.find(S + "rPr")))
+            is_rich = True
+    rich = [(text, styles.font(properties)) for text, properties in runs] if is_rich else []
+    return "".join(text for text, _ in runs), rich if any(font != Font() for _, font in rich) else None

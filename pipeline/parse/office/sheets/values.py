@@ -5,6 +5,8 @@ from typing import NamedTuple, Protocol
 
 Value = float | str | bool | None
 """The value of a cell: a number, a text, a truth value, or None for an empty one. Errors are raised."""
+Place = tuple[str, int, int]
+"""The sheet by its name in lower case, row and column of a cell."""
 
 
 class UnknownError(Exception):
@@ -32,62 +34,54 @@ class Area(NamedTuple):
 Operand = Value | Area
 
 
-class Scope(Protocol):
-    """Where a formula stands: the cells around it, and what names mean."""
+class Cells(Protocol):
+    """The cells of a workbook, and what names mean in it; all but `epoch` may raise FaultError and UnknownError.
 
-    @property
-    def sheet(self) -> str:
-        """The sheet's name in lower case."""
+    `epoch`: the days from 1899-12-30 to the day 0 of the workbook's dates. `values` are those of cells that are not
+    empty. `table`: columns of a table, as "[#This Row],[Net]", seen from a place; "" is the table around it.
+    `shows_all`: no row of an area's sheet is hidden, and none of its cells is a subtotal.
+    """
 
-    @property
-    def refs(self) -> Sequence[tuple[int, int]]:
-        """Row and column of each cell that the formula refers to."""
+    epoch: int
 
-    @property
-    def epoch(self) -> int:
-        """The days from 1899-12-30 to the day 0 of the workbook's dates."""
+    def value(self, place: Place) -> Value: ...
+    def values(self, area: Area) -> Iterator[Value]: ...
+    def table(self, name: str, columns: str, place: Place) -> Area: ...
+    def shows_all(self, area: Area) -> bool: ...
+    def named(self, name: str, sheet: str) -> Operand: ...
 
-    def value(self, sheet: str, row: int, column: int) -> Value:
-        """The value of a cell; raises FaultError and UnknownError."""
 
-    def values(self, area: Area) -> Iterator[Value]:
-        """The values of an area's cells that are not empty; raises FaultError and UnknownError."""
+class Scope(NamedTuple):
+    """Where a formula stands; `refs` are row and column of each cell that it refers to."""
 
-    def table(self, name: str, columns: str) -> Area:
-        """Columns of a table, as "[#This Row],[Net]"; "" is the table around the formula. Raises UnknownError."""
+    cells: Cells
+    place: Place
+    refs: Sequence[tuple[int, int]]
 
-    def shows_all(self, area: Area) -> bool:
-        """Whether no row of an area's sheet is hidden, and none of its cells is a subtotal."""
-
-    def named(self, name: str) -> Operand:
-        """What a defined name means; raises FaultError and UnknownError."""
+    def single(self, node: "Node") -> Value:
+        """The one value of an operand; raises UnknownError for a range."""
+        found = node(self)
+        if not isinstance(found, Area):
+            return found
+        if found[1:3] != found[3:]:
+            raise UnknownError
+        return self.cells.value(found[:3])
 
 
 Node = Callable[[Scope], Operand]
 
 
-def single(scope: Scope, node: Node) -> Value:
-    """The one value of an operand; raises UnknownError for a range."""
-    found = node(scope)
-    if not isinstance(found, Area):
-        return found
-    if found[1:3] != found[3:]:
-        raise UnknownError
-    return scope.value(found.sheet, found.top, found.left)
-
-
 def number_of(value: Value) -> float:
-    """A value as a number, as arithmetic takes it; raises FaultError for what is none."""
-    if isinstance(value, str):
-        try:
-            return float(value) if value.strip().isascii() and "_" not in value else _unread()
-        except ValueError:
-            return _unread()
-    return float(value or 0)
-
-
-def _unread() -> float:
-    raise UnknownError  # a date, an amount with a currency: programs read these as numbers, by their language
+    """A value as a number, as arithmetic takes it; raises UnknownError for a date, or an amount with a currency, say:
+    programs read these as numbers, by their language."""
+    if not isinstance(value, str):
+        return float(value or 0)
+    if not value.strip().isascii() or "_" in value:
+        raise UnknownError
+    try:
+        return float(value)
+    except ValueError:
+        raise UnknownError from None
 
 
 def text_of(value: Value) -> str:

@@ -313,13 +313,14 @@ def test_cells_that_are_struck_out_or_white(parse) -> None:
 
     number, text = 'office:value-type="float" office:value="900"', 'office:value-type="string"'
     said = f'{text} office:string-value="unseen"'
-    cells = [
-        string("a"),
-        styled("gone", number, "900.00"),
-        styled("gone", text, "void"),
+    cells = [string("a"), styled("gone", number, "900.00"), styled("gone", text, "void")]
+    cells += [
         styled("white", number, "900"),
+        styled("white", text, "secret"),
+        styled("white", said),
+        styled("white", said, "unseen"),
+        string("z"),
     ]
-    cells += [styled("white", text, "secret"), styled("white", said), styled("white", said, "unseen"), string("z")]
     parsed = parse(opendocument("spreadsheet", sheet(row(*cells)), automatic=styles))
     assert parsed.text == "A\n\na | ~~900.00~~ | ~~void~~ | z"
     assert parsed.hidden == (Hidden("same_colour", 3 + 3 * 6),)

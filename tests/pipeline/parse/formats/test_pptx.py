@@ -135,23 +135,17 @@ def group(inner: str, x: float, y: float, scale: float, attributes: str = "") ->
 @pytest.mark.parametrize(
     ("drawn", "kind"),
     [
-        (placed("x", 1, 1), None),
-        (placed("x", -0.5, 7), None),
-        (placed("x", -1.1, 1), "off_page"),
-        (placed("x", 1, 7.6), "off_page"),
-        (placed("x", 10.1, 1, turn=2700000), None),
-        (placed("x", 11, 1, turn=2700000), "off_page"),
-        (placed("x", 1, 1, "hidden='1'"), "marked_hidden"),
+        (placed("x", 1, 1), None), (placed("x", -0.5, 7), None), (placed("x", -1.1, 1), "off_page"),
+        (placed("x", 1, 7.6), "off_page"), (placed("x", 10.1, 1, turn=2700000), None),
+        (placed("x", 11, 1, turn=2700000), "off_page"), (placed("x", 1, 1, "hidden='1'"), "marked_hidden"),
         (placed("x", 1, 1, "hidden='0'"), None),
         (group(placed("x", 1, 1), 1, 1, 0.5, "hidden='true'"), "marked_hidden"),
-        (group(placed("x", 3, 1), 7, 1, 1), None),
-        (group(placed("x", 3, 1), 7.5, 1, 1), "off_page"),
-        (group(placed("x", 3, 1), 7.5, 1, 0.5), None),
-        (group(group(placed("x", 3, 1), 2, 1, 1), 6, 1, 0.5), None),
+        (group(placed("x", 3, 1), 7, 1, 1), None), (group(placed("x", 3, 1), 7.5, 1, 1), "off_page"),
+        (group(placed("x", 3, 1), 7.5, 1, 0.5), None), (group(group(placed("x", 3, 1), 2, 1, 1), 6, 1, 0.5), None),
         (group(group(placed("x", 3, 1), 2, 1, 1), 7.6, 1, 0.5), "off_page"),
         (placed("x", 1, 1).replace("914400", "9" * 5000), None),
     ],
-)
+)  # fmt: skip
 def test_shapes_that_nobody_sees(parse_members, office, rels, drawn: str, kind: str | None) -> None:
     main = MAIN.replace("<p:sldIdLst>", "<p:sldSz cx='9144000' cy='6858000'/><p:sldIdLst>")
     data = presentation(office, rels, shape("seen") + drawn, **{"ppt/presentation.xml": main})
@@ -252,9 +246,7 @@ def test_runs_that_are_raised_struck_out_or_in_a_font_of_signs(parse, office, re
         + r(" a", inside="<a:latin typeface='Odd' charset='2'/>") + "</a:p>"
         + f"<a:p>{tick}{r('agreed')}</a:p><a:p>{dot}{r('a point')}</a:p>"
     )  # fmt: skip
-    slide = f"<p:sld {P} {A}><p:cSld><p:spTree><p:sp><p:txBody>{body}</p:txBody></p:sp></p:spTree></p:cSld></p:sld>"
-    parts = {"ppt/presentation.xml": MAIN, "ppt/_rels/presentation.xml.rels": rels(("slide", "slides/slide1.xml"))}
-    parsed = parse(office("pptx", parts | {"ppt/slides/slide1.xml": slide}))
+    parsed = parse(presentation(office, rels, f"<p:sp><p:txBody>{body}</p:txBody></p:sp>"))
     assert parsed.text.split("\n") == [
         "10^6 EUR 5_2 78, ~~900~~ 950", "5 \u00b5g m \u00b5 \ufffd", "[x] agreed", "a point",
     ]  # fmt: skip
@@ -264,9 +256,7 @@ def test_runs_that_are_raised_struck_out_or_in_a_font_of_signs(parse, office, re
 def test_fields_of_slides_are_what_is_shown(parse, office, rels) -> None:
     def parsed(kind: str, text: str):
         body = f"<a:p><a:r><a:t>no. </a:t></a:r><a:fld type='{kind}'><a:t>{text}</a:t></a:fld></a:p>"
-        slide = f"<p:sld {P} {A}><p:cSld><p:spTree><p:sp><p:txBody>{body}</p:txBody></p:sp></p:spTree></p:cSld></p:sld>"
-        parts = {"ppt/presentation.xml": MAIN, "ppt/_rels/presentation.xml.rels": rels(("slide", "slides/slide1.xml"))}
-        return parse(office("pptx", parts | {"ppt/slides/slide1.xml": slide}))
+        return parse(presentation(office, rels, f"<p:sp><p:txBody>{body}</p:txBody></p:sp>"))
 
     assert parsed("slidenum", "9000").text == "no. 1"
     assert parsed("datetime1", "3/5/2026").unsure == ()
@@ -279,23 +269,16 @@ def test_a_diagram_whose_drawing_says_something_else(parse, office, rels) -> Non
     dgm = 'xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"'
     dsp = 'xmlns:dsp="http://schemas.microsoft.com/office/drawing/2008/diagram"'
     graphic = f"<a:graphic><a:graphicData><dgm:relIds {dgm} r:dm='rId1'/></a:graphicData></a:graphic>"
-    slide = (
-        f"<p:sld {P} {A} {R}><p:cSld><p:spTree><p:graphicFrame>{graphic}</p:graphicFrame></p:spTree></p:cSld></p:sld>"
-    )
     words = "<a:p><a:r><a:t>{}</a:t></a:r></a:p>"
+    data = (
+        f"<dgm:dataModel {dgm} {A}><dgm:t>{words.format('pay 1,000')}</dgm:t>"
+        f"<dsp:dataModelExt {dsp} relId='rId2'/></dgm:dataModel>"
+    )
+    targets = ("diagramData", "../diagrams/data1.xml"), ("diagramDrawing", "../diagrams/drawing1.xml")
 
     def parsed(drawn: str):
-        data = (
-            f"<dgm:dataModel {dgm} {A}><dgm:t>{words.format('pay 1,000')}</dgm:t>"
-            f"<dsp:dataModelExt {dsp} relId='rId2'/></dgm:dataModel>"
-        )
-        return parse(office("pptx", {
-            "ppt/presentation.xml": MAIN,
-            "ppt/_rels/presentation.xml.rels": rels(("slide", "slides/slide1.xml")),
-            "ppt/slides/slide1.xml": slide,
-            "ppt/slides/_rels/slide1.xml.rels": rels(
-                ("diagramData", "../diagrams/data1.xml"), ("diagramDrawing", "../diagrams/drawing1.xml")
-            ),
+        return parse(presentation(office, rels, f"<p:graphicFrame>{graphic}</p:graphicFrame>", **{
+            "ppt/slides/_rels/slide1.xml.rels": rels(*targets),
             "ppt/diagrams/data1.xml": data,
             "ppt/diagrams/drawing1.xml": f"<dsp:drawing {dsp} {A}><dsp:t>{words.format(drawn)}</dsp:t></dsp:drawing>",
         }))  # fmt: skip

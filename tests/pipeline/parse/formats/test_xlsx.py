@@ -1,6 +1,8 @@
 """Excel: cells as they are stored and meant, without a grid that costs memory."""
 
 import io
+import zipfile
+from collections.abc import Callable
 from datetime import date, datetime, time
 
 import pytest
@@ -21,6 +23,21 @@ def workbook(fill, **options) -> bytes:
     with xlsxwriter.Workbook(file, options) as book:
         fill(book)
     return file.getvalue()
+
+
+@pytest.fixture
+def one_sheet(office, rels) -> Callable[..., bytes]:
+    """one_sheet("<sheetData/>", styles="s.xml", **parts) -> a workbook of a sheet "A", in parts of its own"""
+
+    def one_sheet(inside: str, related: dict[str, str] | None = None, **parts: str) -> bytes:
+        book = {
+            "xl/workbook.xml": f"<workbook {S} {R}><sheets><sheet name='A' r:id='rId1'/></sheets></workbook>",
+            "xl/_rels/workbook.xml.rels": rels(("worksheet", "sheet.xml"), *(related or {}).items()),
+            "xl/sheet.xml": f"<worksheet {S}>{inside}</worksheet>",
+        }
+        return office("xlsx", book | {f"xl/{name}": part for name, part in parts.items()})
+
+    return one_sheet
 
 
 def everything(book: xlsxwriter.Workbook) -> None:
@@ -121,13 +138,9 @@ def test_names_of_sheets_are_no_content(fail) -> None:
     assert fail(workbook(lambda book: book.add_worksheet("A name"))).failure is Failure.EMPTY
 
 
-def test_a_missing_text_is_corrupt(fail, office, rels) -> None:
-    parts = {
-        "xl/workbook.xml": f"<workbook {S} {R}><sheets><sheet name='A' r:id='rId1'/></sheets></workbook>",
-        "xl/_rels/workbook.xml.rels": rels(("worksheet", "sheet.xml")),
-        "xl/sheet.xml": f"<worksheet {S}><sheetData><row><c t='s'><v>7</v></c></row></sheetData></worksheet>",
-    }
-    assert fail(office("xlsx", parts)).failure is Failure.CORRUPT
+def test_a_missing_text_is_corrupt(fail, one_sheet) -> None:
+    data = one_sheet("<sheetData><row><c t='s'><v>7</v></c></row></sheetData>")
+    assert fail(data).failure is Failure.CORRUPT
 
 
 def by_rule(parse_members, data: bytes):
@@ -219,21 +232,18 @@ def test_white_text_where_something_else_may_fill_the_cell(parse) -> None:
     assert parsed.hidden == (Hidden("same_colour", 2 * 6),)
 
 
-def test_colours_of_the_theme(parse, office, rels) -> None:
+def test_colours_of_the_theme(parse, one_sheet) -> None:
     a = "http://schemas.openxmlformats.org/drawingml/2006/main"
     fonts = "".join(f"<font><color {said}/></font>" for said in ("theme='0'", "theme='1'", "theme='0' tint='-0.5'"))
     styles = "".join(f"<xf fontId='{number}'/>" for number in range(3)) + "<xf fontId='9' fillId='9'/>"
     cells = "".join(f"<c s='{number}'><v>{number}</v></c>" for number in range(5))
     parts = {
-        "xl/workbook.xml": f"<workbook {S} {R}><sheets><sheet name='A' r:id='rId1'/></sheets></workbook>",
-        "xl/_rels/workbook.xml.rels": rels(("worksheet", "sheet.xml"), ("styles", "s.xml"), ("theme", "theme.xml")),
-        "xl/theme.xml": f"<a:theme xmlns:a='{a}'><a:clrScheme><a:dk1><a:sysClr lastClr='000000'/></a:dk1><a:lt1>"
+        "theme.xml": f"<a:theme xmlns:a='{a}'><a:clrScheme><a:dk1><a:sysClr lastClr='000000'/></a:dk1><a:lt1>"
         "<a:srgbClr val='FFFFFF'/></a:lt1></a:clrScheme></a:theme>",
-        "xl/s.xml": f"<styleSheet {S}><fonts>{fonts}</fonts><cellXfs>{styles}</cellXfs></styleSheet>",
-        "xl/sheet.xml": f"<worksheet {S}><sheetData><row>{cells}</row></sheetData></worksheet>",
+        "s.xml": f"<styleSheet {S}><fonts>{fonts}</fonts><cellXfs>{styles}</cellXfs></styleSheet>",
     }
-    parsed = parse(office("xlsx", parts))
-    assert (parsed.text, parsed.hidden) == ("A\n\n1 | 2 | 3 | 4", (Hidden("same_colour", 1),))
+    data = one_sheet(f"<sheetData><row>{cells}</row></sheetData>", {"styles": "s.xml", "theme": "theme.xml"}, **parts)
+    assert (parse(data).text, parse(data).hidden) == ("A\n\n1 | 2 | 3 | 4", (Hidden("same_colour", 1),))
 
 
 def test_what_is_printed_around_a_sheet(parse) -> None:
@@ -246,21 +256,19 @@ def test_what_is_printed_around_a_sheet(parse) -> None:
     assert parse(workbook(fill)).text == "A\n\nx\n\nR&D report\n\nConfidential"
 
 
-def test_threads_of_comments_come_once(parse, office, rels) -> None:
+def test_threads_of_comments_come_once(parse, one_sheet, rels) -> None:
     threads = "http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments"
     parts = {
-        "xl/workbook.xml": f"<workbook {S} {R}><sheets><sheet name='A' r:id='rId1'/></sheets></workbook>",
-        "xl/_rels/workbook.xml.rels": rels(("worksheet", "sheet.xml"), ("person", "person.xml")),
-        "xl/person.xml": f"<personList xmlns='{threads}'><person id='p' displayName='Ann'/></personList>",
-        "xl/sheet.xml": f"<worksheet {S}><sheetData/></worksheet>",
-        "xl/_rels/sheet.xml.rels": rels(("comments", "c.xml"), ("threadedComment", "t.xml")),
-        "xl/c.xml": f"<comments {S}><authors><author>tc={{1}}</author><author>Bob</author></authors><commentList>"
+        "person.xml": f"<personList xmlns='{threads}'><person id='p' displayName='Ann'/></personList>",
+        "_rels/sheet.xml.rels": rels(("comments", "c.xml"), ("threadedComment", "t.xml")),
+        "c.xml": f"<comments {S}><authors><author>tc={{1}}</author><author>Bob</author></authors><commentList>"
         "<comment ref='A1' authorId='0'><text><t>Your version of Excel</t></text></comment>"
         "<comment ref='A2' authorId='1'><text><t>old</t></text></comment></commentList></comments>",
-        "xl/t.xml": f"<ThreadedComments xmlns='{threads}'><threadedComment ref='A1' id='{{1}}' personId='p'>"
+        "t.xml": f"<ThreadedComments xmlns='{threads}'><threadedComment ref='A1' id='{{1}}' personId='p'>"
         "<text>why?</text></threadedComment></ThreadedComments>",
     }
-    assert parse(office("xlsx", parts)).text == "A\n\nComment (A2, Bob): old\n\nComment (A1, Ann): why?"
+    data = one_sheet("<sheetData/>", {"person": "person.xml"}, **parts)
+    assert parse(data).text == "A\n\nComment (A2, Bob): old\n\nComment (A1, Ann): why?"
 
 
 def test_wide_and_sparse_rows_stay_in_proportion(parse) -> None:
@@ -275,3 +283,54 @@ def test_wide_and_sparse_rows_stay_in_proportion(parse) -> None:
     lines = parse(workbook(fill)).text.splitlines()
     assert len(lines) == 2 + 1000
     assert lines[-1] == " | " * 50 + "999"
+
+
+DRAWN = "charts and text boxes that show something else than their cells: "
+
+
+def charted(cells: list[float], kept: list[float], name: str = "Sales") -> bytes:
+    """A workbook with a chart over A1:A3 and a name in B1, that keeps other numbers."""
+
+    def fill(made: xlsxwriter.Workbook) -> None:
+        sheet = made.add_worksheet("A")
+        sheet.write_column(0, 0, kept)
+        sheet.write(0, 1, "Sales")
+        chart = made.add_chart({"type": "column"})
+        chart.add_series({"values": f"=A!$A$1:$A${len(kept)}", "name": "=A!$B$1"})
+        sheet.insert_chart("D1", chart)
+
+    def changed(part: str, text: str) -> str:
+        for before, after in zip(kept, cells, strict=True):
+            text = text.replace(f"<v>{before}</v>", f"<v>{after}</v>") if "worksheets" in part else text
+        return text.replace("Sales", name) if "sharedStrings" in part else text
+
+    return rewritten(workbook(fill), changed)
+
+
+def rewritten(data: bytes, change: Callable[[str, str], str]) -> bytes:
+    """A package with other texts in its parts."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(buffer, "w") as target:
+        for name in source.namelist():
+            target.writestr(name, change(name, source.read(name).decode()))
+    return buffer.getvalue()
+
+
+def test_charts_that_keep_other_numbers_than_their_cells(parse) -> None:
+    assert parse(charted([100, 200, 300], [100, 200, 300])).unsure == ()
+    assert parse(charted([100, 900, 300], [100, 200, 300])).unsure == (DRAWN + "1 (chart '200' of A!$A$1:$A$3)",)
+    assert parse(charted([1], [1], name="Losses")).unsure == (DRAWN + "1 (chart 'Sales' of A!$B$1)",)
+
+
+def test_text_boxes_that_show_a_cell(parse) -> None:
+    def boxed(cell: float | str, text: str) -> tuple[str, ...]:
+        def fill(made: xlsxwriter.Workbook) -> None:
+            sheet = made.add_worksheet("A")
+            sheet.write(0, 0, cell)
+            sheet.insert_textbox(2, 2, text, {"textlink": "=A!$A$1"})
+
+        return parse(workbook(fill)).unsure
+
+    assert boxed(1000, "1,000.00 EUR") == boxed("approved", "approved") == boxed(46203, "30.06.2026") == ()
+    assert boxed(9000, "1,000.00") == (DRAWN + "1 (text box '1,000.00' of A!$A$1)",)
+    assert boxed("rejected", "approved") == (DRAWN + "1 (text box 'approved' of A!$A$1)",)

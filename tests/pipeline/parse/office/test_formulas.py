@@ -1,13 +1,11 @@
 """Formulas: what they give, and what is not known of them."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from pipeline.parse.office.sheets.formulas import compiled
 from pipeline.parse.office.sheets.grid import Formula, Grid, Table
 from pipeline.parse.office.sheets.results import Results
-from pipeline.parse.office.sheets.values import Area, FaultError, UnknownError
+from pipeline.parse.office.sheets.values import Area, FaultError, Scope, UnknownError
 from pipeline.parse.sight.hidden import HiddenText
 
 CELLS = {
@@ -137,22 +135,8 @@ def test_the_work_is_bounded_and_says_so() -> None:
 
 
 def test_an_error_is_no_value() -> None:
-    class Nowhere:
-        sheet, refs, epoch = "s", (), 0
-
-        def value(self, sheet: str, row: int, column: int) -> None: ...
-
-        def values(self, area: object) -> Iterator[None]:
-            return iter(())
-
-        def named(self, name: str) -> None: ...
-
-        def table(self, name: str, columns: str) -> None: ...
-
-        def shows_all(self, area: object) -> None: ...
-
     with pytest.raises(FaultError, match="#REF!"):
-        compiled("#REF!")(Nowhere())
+        compiled("#REF!")(Scope(Results({}.get, {}, stale=False), ("s", 0, 0), []))
 
 
 def test_columns_of_tables() -> None:
