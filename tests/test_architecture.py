@@ -115,7 +115,7 @@ INNER_ROOMS = {
         *("drawing", "word", "sheets", "odf", "rtf_state"),
     ),
     "pipeline.parse.pdf": (
-        *("binding", "opening", "geometry", "objects", "layers", "attachments", "outline", "text", "drawn"),
+        *("runs", "binding", "opening", "geometry", "objects", "layers", "attachments", "outline", "text", "drawn"),
         *("places", "pages"),
     ),
 }

@@ -12,7 +12,7 @@ from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 from pipeline.parse.pdf.binding import raw
-from pipeline.parse.pdf.geometry import Rectangle, transformed
+from pipeline.parse.pdf.geometry import Rectangle, around_points, transformed
 
 TEXT, PATH, IMAGE, SHADING, FORM = 1, 2, 3, 4, 5  # types of page objects
 Colour = tuple[int, int, int, int]  # red, green, blue and alpha, 0 to 255
@@ -153,15 +153,14 @@ def segments_of_borders(item: int) -> int:
 
 
 def _parts(segments: Iterable[int], least: int) -> Iterator[Rectangle]:
-    xs, ys = list[float](), list[float]()
+    points = list[tuple[float, float]]()
     for segment in chain(segments, [0]):
         if not segment or _get_segment_kind(argument(segment)) == raw.FPDF_SEGMENT_MOVETO:
-            if len(xs) > least:
-                yield min(xs), min(ys), max(xs), max(ys)
-            xs, ys = [], []
+            if len(points) > least:
+                yield around_points(points)
+            points = []
         if segment and _get_point(argument(segment), _LEFT, _BOTTOM):
-            xs.append(_sides[0])
-            ys.append(_sides[1])
+            points.append((_sides[0], _sides[1]))
 
 
 def is_mixed(item: int) -> bool:

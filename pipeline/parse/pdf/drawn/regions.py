@@ -11,7 +11,7 @@ from operator import or_
 from pipeline.parse.pdf import objects as pdf
 from pipeline.parse.pdf.drawn.drawing import HUGE, Drawing, Picture, view_of
 from pipeline.parse.pdf.drawn.scenery import Scenery
-from pipeline.parse.pdf.geometry import Rectangle, common, transformed
+from pipeline.parse.pdf.geometry import Rectangle, around, common, transformed
 from pipeline.parse.pdf.text.page import Page
 
 _SIDE = 64  # cells of a scenery along each side
@@ -45,16 +45,21 @@ def regions_of(scenery: Scenery, page: Rectangle, outlines: Sequence[Rectangle] 
     """
     seen = [(item, visible) for item, box in scenery.images if (visible := _visible(box, page))]
     cells = [scenery.cells(box) for _, box in seen]
-    regions = [
-        _region([one for one, of_one in zip(seen, cells, strict=True) if of_one & group], page)
-        for group in _connected(cells)
-    ]
-    drawn = [
+    regions = list[Region]()
+    for group in _connected(reduce(or_, cells, 0)):
+        images = [one for one, of_one in zip(seen, cells, strict=True) if of_one & group]
+        whole = around(box for _, box in images)
+        left, bottom, right, top = whole
+        if top - bottom < _LOWEST or right - left < _LOWEST or max(right - left, top - bottom) < _NARROWEST:
+            continue
+        part, pixels = _size(whole) / _size(page), [pdf.pixels_of(item) for item, _ in images]
+        regions.append(Region(whole, part, part >= _PART and sum(pixels) >= _PIXELS and max(pixels) <= HUGE))
+    regions += [
         Region(box, _size(box) / _size(page), is_worth=True)
         for outline in outlines
-        if (box := _visible(outline, page)) and not any(one and common(box, one.box) >= 1 / 2 for one in regions)
+        if (box := _visible(outline, page)) and not any(common(box, one.box) >= 1 / 2 for one in regions)
     ]
-    return sorted((one for one in [*regions, *drawn] if one), key=lambda one: (-one.box[3], one.box[0]))
+    return sorted(regions, key=lambda one: (-one.box[3], one.box[0]))
 
 
 def _visible(box: Rectangle, page: Rectangle) -> Rectangle | None:
@@ -64,11 +69,9 @@ def _visible(box: Rectangle, page: Rectangle) -> Rectangle | None:
     return (left, bottom, right, top) if left < right and bottom < top else None
 
 
-def _connected(masks: Sequence[int]) -> list[int]:
-    """The cells of all masks, in groups of neighbours."""
-    left, groups = 0, []
-    for mask in masks:
-        left |= mask
+def _connected(left: int) -> list[int]:
+    """The cells in groups of neighbours."""
+    groups = []
     while left:
         grown, group = left & -left, 0
         while grown != group:
@@ -78,17 +81,6 @@ def _connected(masks: Sequence[int]) -> list[int]:
         groups.append(group)
         left &= ~group
     return groups
-
-
-def _region(images: list[tuple[int, Rectangle]], page: Rectangle) -> Region | None:
-    lefts, bottoms, rights, tops = zip(*(box for _, box in images), strict=True)
-    box = min(lefts), min(bottoms), max(rights), max(tops)
-    width, height = box[2] - box[0], box[3] - box[1]
-    if height < _LOWEST or width < _LOWEST or max(width, height) < _NARROWEST:
-        return None
-    part = width * height / ((page[2] - page[0]) * (page[3] - page[1]))
-    pixels = [pdf.pixels_of(item) for item, _ in images]
-    return Region(box, part, part >= _PART and sum(pixels) >= _PIXELS and max(pixels) <= HUGE)
 
 
 def is_explained(drawing: Drawing, region: Region, layer: Sequence[Rectangle]) -> bool:

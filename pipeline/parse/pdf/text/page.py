@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from pipeline.parse.pdf.binding import pdfium, pointer, raw
-from pipeline.parse.pdf.geometry import Rectangle
+from pipeline.parse.pdf.geometry import Rectangle, around
 from pipeline.parse.pdf.objects import argument, fast
 from pipeline.parse.pdf.text.hyphens import SOFT, with_hyphens
 
@@ -179,11 +179,7 @@ class Page:
         for line in self.text().split("\r\n"):
             places = [start + place for place, one in enumerate(line) if not one.isspace()]
             found = [self.box_of_character(_place_of(argument(self.characters), place)) for place in places]
-            if found:
-                lefts, bottoms, rights, tops = zip(*found, strict=True)
-                boxes.append((min(lefts), min(bottoms), max(rights), max(tops)))
-            else:
-                boxes.append(boxes[-1] if boxes else self.box())
+            boxes.append(around(found) if found else boxes[-1] if boxes else self.box())
             start += len(line) + 2
         return boxes
 

@@ -38,21 +38,24 @@ class Replacement:
     themselves say."""
 
     stored: bytes
-    mark: int = 0
+    mark: int
     texts: list[int] = field(default_factory=list)
     drawn: str = ""
 
     @property
     def value(self) -> str:
-        """The text that is to be read."""
-        return _text(self.stored)
+        """The text that is to be read (ISO 32000-2, 7.9.2.2)."""
+        codec = next((codec for mark, codec in _MARKED.items() if self.stored.startswith(mark)), "latin-1")
+        return self.stored.decode(codec, "replace").removeprefix("\ufeff")
 
     @property
     def is_other_text(self) -> bool:
         """Whether a replacement says something else than letters that can be read."""
-        if not self.drawn or any(map(_is_meaningless, self.drawn)):
+        if not self.drawn or any(
+            one not in "\r\n\t" and unicodedata.category(one) in _MEANINGLESS for one in self.drawn
+        ):
             return False
-        said, drawn = _letters(self.value), _letters(self.drawn)
+        said, drawn = folded(self.value)[:_COMPARED], folded(self.drawn)[:_COMPARED]
         if _numbers(self.value) != _numbers(self.drawn):
             return True
         if not drawn:
@@ -64,21 +67,32 @@ class Replacement:
 
 def other_texts(page: Page, texts: Sequence[int], document: Any, *, remove: bool) -> list[Replacement]:
     """The replacements on a page that are other texts; the page's text is loaded anew, without them if `remove`."""
-    marks = map(_count_marks, map(argument, texts))
-    found = _replacements([item for item, count in zip(texts, marks, strict=True) if _may_be_replaced(item, count)])
+    found: list[Replacement] = []
+    for item, count in zip(texts, map(_count_marks, map(argument, texts)), strict=True):
+        if not _may_be_replaced(item, count):
+            continue
+        marks = reversed(_marks(item))
+        value, mark = next(((value, pointer(mark)) for mark in marks if (value := _value(mark))), (b"", 0))
+        if not found or (found[-1].stored, found[-1].mark) != (value, mark):
+            found.append(Replacement(value, mark))
+        found[-1].texts.append(item)
+    found = [one for one in found if one.stored]
     if not found:
         return []
-    for one in found:
-        _remove(one)
-    page.load_text()
     by_text = {item: one for one in found for item in one.texts}
+    for item in by_text:
+        for mark in _marks(item):
+            raw.FPDFPageObjMark_RemoveParam(ctypes.cast(item, raw.FPDF_PAGEOBJECT), mark, _KEY)
+    page.load_text()
     for place, item in enumerate(page.text_objects()):
         if item in by_text:
             by_text[item].drawn += page.character(place)
     others = [one for one in found if one.is_other_text]
-    for one in found:
+    for item, one in by_text.items():
         if not (remove and one in others):
-            _restore(document, one)
+            stored = (ctypes.c_ubyte * len(one.stored)).from_buffer_copy(one.stored)
+            text = ctypes.cast(item, raw.FPDF_PAGEOBJECT)
+            raw.FPDFPageObjMark_SetBlobParam(document, text, _marks(item)[-1], _KEY, stored, len(stored))
     page.load_text()
     return others
 
@@ -89,18 +103,6 @@ def _may_be_replaced(text: int, count: int) -> bool:
         return count > _MARKS
     handle = argument(text)
     return any(_type_of(argument(_get_mark(handle, index(place))), _KEY_ARGUMENT) for place in range(count))
-
-
-def _replacements(texts: Sequence[int]) -> list[Replacement]:
-    found: list[Replacement] = []
-    for item in texts:
-        value, mark = next(
-            ((value, pointer(mark)) for mark in reversed(_marks(item)) if (value := _value(mark))), (b"", 0)
-        )
-        if not found or (found[-1].stored, found[-1].mark) != (value, mark):
-            found.append(Replacement(value, mark))
-        found[-1].texts.append(item)
-    return [one for one in found if one.stored]
 
 
 def _marks(item: int) -> list[Any]:
@@ -118,34 +120,7 @@ def _value(mark: Any) -> bytes:
     return bytes(buffer) if read(buffer, size.value, size) else b""
 
 
-def _text(value: bytes) -> str:
-    """A text string (ISO 32000-2, 7.9.2.2)."""
-    codec = next((codec for mark, codec in _MARKED.items() if value.startswith(mark)), "latin-1")
-    return value.decode(codec, "replace").removeprefix("\ufeff")
-
-
-def _remove(one: Replacement) -> None:
-    for item in one.texts:
-        for mark in _marks(item):
-            raw.FPDFPageObjMark_RemoveParam(ctypes.cast(item, raw.FPDF_PAGEOBJECT), mark, _KEY)
-
-
-def _restore(document: Any, one: Replacement) -> None:
-    value = (ctypes.c_ubyte * len(one.stored)).from_buffer_copy(one.stored)
-    for item in one.texts:
-        text = ctypes.cast(item, raw.FPDF_PAGEOBJECT)
-        raw.FPDFPageObjMark_SetBlobParam(document, text, _marks(item)[-1], _KEY, value, len(one.stored))
-
-
 def _numbers(text: str) -> list[str]:
     """The numbers of a text with what is between their digits, and its signs of currencies."""
     text = "".join(unicodedata.normalize("NFKC", text).replace("\u2212", "-").split())
     return _NUMBER.findall(text) + [one for one in text if one == "%" or unicodedata.category(one) == "Sc"]
-
-
-def _letters(text: str) -> str:
-    return folded(text)[:_COMPARED]
-
-
-def _is_meaningless(one: str) -> bool:
-    return one not in "\r\n\t" and unicodedata.category(one) in _MEANINGLESS
