@@ -3,9 +3,12 @@
 The names of scripts are those of `osd.traineddata` of Tesseract 4 and 5; the languages, by the codes of tessdata.
 """
 
+import contextlib
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from pipeline.parse.encoding.legible import share_of_odd_words
 
@@ -16,6 +19,8 @@ _SURE = 80.0  # above, that something was; Hebrew taken for German may have 67, 
 _ODD = 0.5  # of its characters, in words that nobody spells so
 _ROTATE = re.compile(r"^Rotate: (\d+)$", re.MULTILINE)
 _SCRIPT = re.compile(r"^Script: (\w+)$", re.MULTILINE)
+_LANGUAGES: Mapping[str, str] = json.loads(Path(__file__).with_name("languages.json").read_text())  # by script
+_SHOWN = 3  # languages that are named
 
 
 @dataclass(frozen=True)
@@ -36,14 +41,6 @@ class Recognised:
         return self.is_sure or (self.confidence >= _NOTHING and share_of_odd_words(self.text) <= _ODD)
 
 
-@dataclass(frozen=True)
-class Detected:
-    """The script of a picture, as Tesseract calls it, and by how many degrees it must be turned; "" and 0: unknown."""
-
-    script: str
-    rotate: int
-
-
 def parse_recognised(output: str) -> Recognised:
     """Read what Tesseract writes with tessedit_create_tsv and tessedit_create_txt: a table of words, then the text.
 
@@ -55,61 +52,18 @@ def parse_recognised(output: str) -> Recognised:
         row = line.split("\t")
         if len(row) != _COLUMNS:
             text.append(line)
-        elif row[0] == _WORD and row[-1].strip():
-            letters += len(row[-1].strip())
-            total += len(row[-1].strip()) * _number(row[-2])
+        elif row[0] == _WORD and (word := row[-1].strip()):
+            letters += len(word)
+            with contextlib.suppress(ValueError):
+                total += len(word) * min(100.0, max(0.0, float(row[-2])))
     return Recognised("\n".join(text).replace("\f", "").strip(), total / letters if letters else 0.0)
 
 
-def parse_detected(output: str) -> Detected:
-    """Read the script and rotation that Tesseract writes with --psm 0: nothing where there are too few letters."""
+def parse_detected(output: str) -> tuple[str, int]:
+    """Read the script, as Tesseract calls it, and by how many degrees the picture must be turned, as it writes them
+    with --psm 0; "" and 0 where there are too few letters."""
     script, rotate = _SCRIPT.search(output), _ROTATE.search(output)
-    return Detected(script[1] if script else "", int(rotate[1]) % 360 if rotate else 0)
-
-
-def _number(text: str) -> float:
-    try:
-        return min(100.0, max(0.0, float(text)))
-    except ValueError:
-        return 0.0
-
-
-_CYRILLIC = "rus ukr bul bel srp mkd kaz kir tat tgk uzb_cyrl aze_cyrl mon"
-_LANGUAGES = {
-    "Arabic": "ara fas urd kur_ara pus snd uig syr",
-    "Armenian": "hye",
-    "Bengali": "ben asm",
-    "Canadian_Aboriginal": "iku",
-    "Cherokee": "chr",
-    "Cyrillic": _CYRILLIC,
-    "Devanagari": "hin mar nep san",
-    "Ethiopic": "amh tir",
-    "Georgian": "kat kat_old",
-    "Greek": "ell grc",
-    "Gujarati": "guj",
-    "Gurmukhi": "pan",
-    "Han": "chi_sim chi_tra jpn",
-    "Hangul": "kor",
-    "Hebrew": "heb yid",
-    "Hiragana": "jpn",
-    "Japanese": "jpn",
-    "Kannada": "kan",
-    "Katakana": "jpn",
-    "Khmer": "khm",
-    "Korean": "kor",
-    "Lao": "lao",
-    "Malayalam": "mal",
-    "Myanmar": "mya",
-    "Oriya": "ori",
-    "Sinhala": "sin",
-    "Syriac": "syr",
-    "Tamil": "tam",
-    "Telugu": "tel",
-    "Thaana": "div",
-    "Thai": "tha",
-    "Tibetan": "bod dzo",
-}
-_SHOWN = 3  # languages that are named
+    return script[1] if script else "", int(rotate[1]) % 360 if rotate else 0
 
 
 def lacking(script: str, languages: Iterable[str]) -> str:

@@ -20,7 +20,7 @@ from pipeline.document import Parsed, Picture
 from pipeline.parse.child.channel import ChannelClosedError, ChannelTimeoutError
 from pipeline.parse.child.process import ServerProcess
 from pipeline.parse.limits import Limits
-from pipeline.parse.ocr.recognised import Detected, Recognised, lacking, parse_detected, parse_recognised
+from pipeline.parse.ocr.recognised import Recognised, lacking, parse_detected, parse_recognised
 from pipeline.parse.options import Far, nowhere
 from pipeline.parse.pictures.given import NO_WORDS
 
@@ -129,59 +129,45 @@ class PageReader:
         return replace(parsed, parser=f"{parsed.parser}; {self._tesseract.name}")
 
     def _text_or_reason(self, unpacked: int, image: Picture) -> tuple[str, str]:
+        """The text, or why there is none: what is in another language's letters comes out as nonsense."""
         source = os.memfd_create("page")  # sees this picture only, and has an offset of its own
         try:
-            _copy(unpacked, image.offset, image.size, source)
-            return self._judged(source)
+            at, end = image.offset, image.offset + image.size
+            while at < end and (done := os.sendfile(source, unpacked, at, end - at)):  # in the kernel: it may be large
+                at += done
+            found = self._recognised(source)
+            if found.is_sure:
+                return found.text, ""
+            (script, rotate), used = self._detected(source), "+".join(self._tesseract.languages)
+            if needed := lacking(script, self._tesseract.languages):
+                told = f"its script looks like {script}, and it was read as {used}"
+                return "", f"not read: {told}; install {needed}, and name it in the job's ocr languages if it names any"
+            if not found.is_likely and rotate:
+                found = self._recognised(source, "--psm", "1")
+            return (
+                (found.text, "") if found.is_likely else ("", f"{NO_WORDS} as {used}; another language needs its data")
+            )
         except OcrError as error:
             return "", f"not recognised: {error}"
         finally:
             os.close(source)
 
-    def _judged(self, source: int) -> tuple[str, str]:
-        """The text, or why there is none: what is in another language's letters comes out as nonsense."""
-        found = self._recognised(source)
-        if found.is_sure:
-            return found.text, ""
-        detected, used = self._detected(source), "+".join(self._tesseract.languages)
-        if needed := lacking(detected.script, self._tesseract.languages):
-            told = f"its script looks like {detected.script}, and it was read as {used}"
-            return "", f"not read: {told}; install {needed}, and name it in the job's ocr languages if it names any"
-        if found.is_likely:
-            return found.text, ""
-        if detected.rotate:
-            turned = self._recognised(source, "--psm", "1")
-            if turned.is_likely:
-                return turned.text, ""
-        return "", f"{NO_WORDS} as {used}; another language needs its data"
-
     def _recognised(self, source: int, *options: str) -> Recognised:
         languages = "+".join(self._tesseract.languages)
         return parse_recognised(self._run(source, "-l", languages, *options, *_TABLE_AND_TEXT))
 
-    def _detected(self, source: int) -> Detected:
+    def _detected(self, source: int) -> tuple[str, int]:
         """The script of a picture and which side is up, if its data is installed and there is enough to see."""
-        if not self._tesseract.osd:
-            return Detected("", 0)
         try:
-            return parse_detected(self._run(source, "-l", _OSD, "--psm", "0"))
+            return parse_detected(self._run(source, "-l", _OSD, "--psm", "0") if self._tesseract.osd else "")
         except OcrError:  # it ends with an error where it sees too few letters
-            return Detected("", 0)
+            return "", 0
 
     def _run(self, source: int, *options: str) -> str:
         """The output of Tesseract for the picture open at `source`."""
         os.lseek(source, 0, os.SEEK_SET)
-        tesseract = self._tesseract
-        command = [
-            tesseract.program,
-            "stdin",
-            "stdout",
-            "--tessdata-dir",
-            str(tesseract.data),
-            "--dpi",
-            "300",
-            *options,
-        ]
+        data = "--tessdata-dir", str(self._tesseract.data)
+        command = [self._tesseract.program, "stdin", "stdout", *data, "--dpi", "300", *options]
         ours, theirs = os.pipe2(os.O_CLOEXEC)
         try:
             try:
@@ -201,13 +187,6 @@ class PageReader:
         if ended is None or ended[0]:
             raise OcrError(f"Tesseract ended with {ended[0] if ended else 'its server'}")
         return text.decode("utf-8", "replace")
-
-
-def _copy(source: int, offset: int, size: int, target: int) -> None:
-    """Copy `size` bytes of `source` from `offset` to `target` in the kernel: pictures are large, not needed here."""
-    end = offset + size
-    while offset < end and (done := os.sendfile(target, source, offset, end - offset)):
-        offset += done
 
 
 def _read_until_end(fd: int, deadline: float) -> bytes:

@@ -7,6 +7,7 @@ from pipeline.parse.pdf.objects import mark_names
 
 _NAME = b"/OCProperties"
 _PACKED = re.compile(rb"/ObjStm[^>]{0,300}>>\s{0,4}stream\r?\n|/ObjStm")
+_STREAM = re.compile(rb"stream\r?\n")
 _MOST = 32 * 2**20  # bytes unpacked in search of them
 
 
@@ -16,20 +17,16 @@ def may_have_layers(data: bytes) -> bool:
         return True
     left = _MOST
     for match in _PACKED.finditer(data):
-        start = match.end() if match.group().endswith(b"\n") else _stream_after(data, match.end())
+        start = match if match.group().endswith(b"\n") else _STREAM.search(data, match.end(), match.end() + 2000)
         try:
-            unpacked = zlib.decompressobj().decompress(memoryview(data)[start:], left) if start else b""
+            packed = memoryview(data)[start.end() :] if start else b""
+            unpacked = zlib.decompressobj().decompress(packed, left)
         except zlib.error:  # encrypted, or packed in another way
             return True
         left -= len(unpacked)
         if left <= 0 or not unpacked or _NAME in unpacked:
             return True
     return False
-
-
-def _stream_after(data: bytes, place: int) -> int:
-    match = re.compile(rb"stream\r?\n").search(data, place, place + 2000)
-    return match.end() if match else 0
 
 
 def is_in_layer(item: int) -> bool:

@@ -1,11 +1,10 @@
 """The characters of a page that are seen, in the order of its text, each with the box in which it stands."""
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from pipeline.parse.pdf.drawn.drawing import Budget
 from pipeline.parse.pdf.drawn.hidden import find
-from pipeline.parse.pdf.drawn.survey import Survey, survey
+from pipeline.parse.pdf.drawn.survey import survey
 from pipeline.parse.pdf.geometry import Rectangle
 from pipeline.parse.pdf.text.arranged import arranged
 from pipeline.parse.pdf.text.page import Page
@@ -30,14 +29,13 @@ def placed_characters(page: Page, document: Any, *, layers: bool, drop: bool) ->
     seen.strikes = found.strikes
     page.load_text()
     other_texts(page, seen.texts, document, remove=drop)
-    hidden = find(page, seen, Budget()).places if drop and seen.suspects else ()
-    characters = list(_characters(page, seen, page.text_places(hidden)))
-    return characters + [Placed(one, drawn.box) for drawn in found.drawn for one in drawn.text]
-
-
-def _characters(page: Page, seen: Survey, hidden: set[int]) -> Iterator[Placed]:
+    hidden = page.text_places(find(page, seen, Budget()).places) if drop and seen.suspects else set[int]()
     text = page.text()
-    for start, end in (piece for piece in arranged(page, seen.layout) if not isinstance(piece, str)):
-        for place in range(start, end):
-            if place not in hidden and not text[place].isspace():
-                yield Placed(text[place], page.box_at(place))
+    placed = [
+        Placed(text[place], page.box_at(place))
+        for piece in arranged(page, seen.layout)
+        if not isinstance(piece, str)
+        for place in range(*piece)
+        if place not in hidden and not text[place].isspace()
+    ]
+    return placed + [Placed(one, drawn.box) for drawn in found.drawn for one in drawn.text]

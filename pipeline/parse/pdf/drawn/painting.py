@@ -61,23 +61,19 @@ def states_of(texts: Sequence[int]) -> tuple[list[State], list[tuple[float, floa
     where each text begins, in the space of the form that it is in."""
     states, places = list[State](), list[tuple[float, float]]()
     for handles in _portions(texts):
-        _add_states(handles, states, places)
+        ctypes.memset(_memory, 0, _SLOT.size * len(handles))
+        plain = list(map(_get_fill, handles, _FIRST, _SECOND, _THIRD, _FOURTH))
+        deque(map(_get_size, handles, _SIZES), 0)
+        deque(map(_get_matrix, handles, _MATRICES), 0)
+        letters, xs, ys = zip(*_SLOT.iter_unpack(_slots[: _SLOT.size * len(handles)]), strict=True)
+        states.extend(zip(map(_get_font, handles), map(_is_mixed, handles), plain, letters, strict=True))
+        places.extend(zip(xs, ys, strict=True))
     return states, places
 
 
 def _portions(texts: Sequence[int]) -> Iterator[list[Any]]:
     """The texts as arguments of pdfium's functions, as many at once as there are slots."""
     return (list(map(argument, texts[start : start + _MANY])) for start in range(0, len(texts), _MANY))
-
-
-def _add_states(texts: list[Any], states: list[State], places: list[tuple[float, float]]) -> None:
-    ctypes.memset(_memory, 0, _SLOT.size * len(texts))
-    plain = list(map(_get_fill, texts, _FIRST, _SECOND, _THIRD, _FOURTH))
-    deque(map(_get_size, texts, _SIZES), 0)
-    deque(map(_get_matrix, texts, _MATRICES), 0)
-    letters, xs, ys = zip(*_SLOT.iter_unpack(_slots[: _SLOT.size * len(texts)]), strict=True)
-    states.extend(zip(map(_get_font, texts), map(_is_mixed, texts), plain, letters, strict=True))
-    places.extend(zip(xs, ys, strict=True))
 
 
 def painting(state: State) -> Painting:
@@ -91,7 +87,12 @@ def painting(state: State) -> Painting:
 
 def boxes_of(items: Sequence[int]) -> list[Rectangle]:
     """The box around each text, in the space of the form that it is in; NOWHERE for one of which pdfium tells none."""
-    return [box if told else NOWHERE for texts in _portions(items) for told, box in _boxes(texts)]
+    boxes = list[Rectangle]()
+    for handles in _portions(items):
+        told = list(map(_get_bounds, handles, _FIRST, _SECOND, _THIRD, _FOURTH))
+        sides = _SIDES.iter_unpack(_slots[: _SLOT.size * len(handles)])
+        boxes += [box if has_box else NOWHERE for has_box, box in zip(told, sides, strict=True)]
+    return boxes
 
 
 def reach_beyond(texts: Sequence[Rectangle], box: Rectangle) -> list[bool]:
@@ -102,12 +103,6 @@ def reach_beyond(texts: Sequence[Rectangle], box: Rectangle) -> list[bool]:
         not (x0 <= left and y0 <= bottom and right <= x1 and top <= y1) or (left < right) != (bottom < top)
         for left, bottom, right, top in texts
     ]
-
-
-def _boxes(texts: list[Any]) -> Iterator[tuple[bool, Rectangle]]:
-    """Whether pdfium tells the box around each text, and the box."""
-    told = list(map(_get_bounds, texts, _FIRST, _SECOND, _THIRD, _FOURTH))
-    return zip(told, _SIDES.iter_unpack(_slots[: _SLOT.size * len(texts)]), strict=True)
 
 
 def may_cross_border(text: int, box: Rectangle, number: int, margin: float) -> bool:

@@ -51,16 +51,10 @@ def _known(texts: list[str]) -> set[str]:
     whole = " ".join(_DIVIDED.sub(" ", text) if MARK in text else text for text in texts).casefold()
     if len(pairs) > _FEW:
         return set(_WORD.findall(whole))
-    words = {word for left, right in pairs for word in (left, right, left + right)}
-    return {word for word in words if _has(whole, word)}
-
-
-def _has(text: str, word: str) -> bool:
-    """Whether a word stands in a text by itself. A pattern for each word would cost more than to look for it."""
-    place = text.find(word)
-    while place >= 0:
-        around = text[place - 1 : place] + text[place + len(word) : place + len(word) + 1]
-        if not _WORD.search(around):
-            return True
-        place = text.find(word, place + 1)
-    return False
+    found = set[str]()
+    for word in {word for left, right in pairs for word in (left, right, left + right)}:
+        place = whole.find(word)  # a pattern for each word would cost more
+        while place >= 0 and _WORD.search(whole[place - 1 : place] + whole[place + len(word) : place + len(word) + 1]):
+            place = whole.find(word, place + 1)
+        found |= {word} if place >= 0 else set()
+    return found

@@ -39,7 +39,8 @@ class Page:
 
     def __init__(self, document: Any, index: int) -> None:
         self.handle = _load(document, index)
-        if not _has_extent(self.handle):
+        left, bottom, right, top = self.box()
+        if not (right > left and top > bottom):
             # The crop box lies beyond the media box, which then counts alone (ISO 32000-2, 14.11.2). An empty box is
             # to pdfium as one that is not there; of media boxes without a valid one it makes a Letter page.
             raw.FPDFPage_SetCropBox(self.handle, 0, 0, 0, 0)
@@ -57,8 +58,11 @@ class Page:
         return int(_count_characters(argument(self.characters)))
 
     def box(self) -> Rectangle:
-        """The part of the page that is seen, in points."""
-        return _bounding_box(self.handle)
+        """The part of the page that is seen, in points: the crop box within the media box, as pdfium takes them."""
+        box = raw.FS_RECTF()
+        if not raw.FPDF_GetPageBoundingBox(self.handle, box):
+            raise pdfium.PdfiumError("Failed to get page bounding box.")
+        return box.left, box.bottom, box.right, box.top
 
     def load_text(self) -> None:
         """Find the characters of the objects that are active now."""
@@ -69,11 +73,8 @@ class Page:
 
     def text(self) -> str:
         """The text of its characters, with "\\r\\n" at the ends of lines."""
-        if self._text is None:
-            self._text = self._read_text()
-        return self._text
-
-    def _read_text(self) -> str:
+        if self._text is not None:
+            return self._text
         characters = argument(self.characters)
         first, end = 0, self.count_characters()
         # Characters at either end that are no part of the text would make pdfium read beyond the others.
@@ -82,13 +83,15 @@ class Page:
         while first < end and _text_place(characters, end - 1) < 0:
             end -= 1
         if first >= end:
+            self._text = ""
             return ""
         count = _text_place(characters, end - 1) + 2 - _text_place(characters, first)
         room = max(count, end - first + 1)
         buffer = _buffer if room <= _ROOM else ctypes.create_string_buffer(2 * room)
         written = _get_text(characters, first, end - first, argument(addressof(buffer)))
         text = ctypes.string_at(buffer, 2 * max(0, written - 1)).decode("utf-16-le", "ignore")
-        return with_hyphens(text, self._is_drawn) if SOFT in text else text
+        self._text = with_hyphens(text, self._is_drawn) if SOFT in text else text
+        return self._text
 
     def character(self, place: int) -> str:
         """The character at a place."""
@@ -210,16 +213,3 @@ def _load(document: Any, index: int) -> Any:
     if not handle:
         raise pdfium.PdfiumError("Failed to load page.")
     return handle
-
-
-def _bounding_box(page: Any) -> Rectangle:
-    """The crop box within the media box, as pdfium takes them."""
-    box = raw.FS_RECTF()
-    if not raw.FPDF_GetPageBoundingBox(page, box):
-        raise pdfium.PdfiumError("Failed to get page bounding box.")
-    return box.left, box.bottom, box.right, box.top
-
-
-def _has_extent(page: Any) -> bool:
-    left, bottom, right, top = _bounding_box(page)
-    return right > left and top > bottom
