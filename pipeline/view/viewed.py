@@ -23,7 +23,7 @@ from pipeline.proof.kept import BytesGoneError, kept
 from pipeline.records.types import Document
 from pipeline.review.seen import entry_of, row_of
 from pipeline.states import State
-from pipeline.view.drawer import Drawer, refusal
+from pipeline.view.drawer import Drawer
 from pipeline.view.places import Place, places_of
 from pipeline.view.png import png
 from pipeline.view.unseen import Shown, shown_in
@@ -205,7 +205,7 @@ def _sentence(error: Exception) -> str:
         case DocumentError():
             return error.reason
         case MachineRefusedError():
-            return refusal(error)
+            return str(error).partition("\n")[0]
         case OSError():
             return error.strerror or "reading failed"
         case LookupError():

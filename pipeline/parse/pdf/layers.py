@@ -3,7 +3,7 @@
 import re
 import zlib
 
-from pipeline.parse.pdf.objects import mark_names
+from pipeline.parse.pdf.objects import marks_of, tag_of
 
 _NAME = b"/OCProperties"
 _PACKED = re.compile(rb"/ObjStm[^>]{0,300}>>\s{0,4}stream\r?\n|/ObjStm")
@@ -31,4 +31,4 @@ def may_have_layers(data: bytes) -> bool:
 
 def is_in_layer(item: int) -> bool:
     """Whether a page object is marked as part of a layer."""
-    return "OC" in mark_names(item)
+    return "OC" in map(tag_of, marks_of(item))

@@ -209,13 +209,15 @@ def point_of(borders: Any, number: int, place: int) -> tuple[float, float] | Non
     return _sides[0], _sides[1]
 
 
-def mark_names(item: int) -> set[str]:
-    """The tags of the marked content that an object is part of."""
-    names, size = set(), c_ulong()
-    for place in range(_count_marks(argument(item))):
-        buffer = (ctypes.c_ushort * _TAG)()
-        mark = argument(_get_mark(argument(item), index(place)))
-        room = index(ctypes.sizeof(buffer))
-        if _get_mark_name(mark, argument(addressof(buffer)), room, argument(addressof(size))):
-            names.add(bytes(buffer)[: max(0, size.value - 2)].decode("utf-16-le", "replace"))
-    return names
+def marks_of(item: int) -> list[int]:
+    """The marked content that an object is part of, the outermost first."""
+    handle = argument(item)
+    return [_get_mark(handle, index(place)) or 0 for place in range(_count_marks(handle))]
+
+
+def tag_of(mark: int) -> str:
+    """The tag of marked content."""
+    buffer, size = (ctypes.c_ushort * _TAG)(), c_ulong()
+    room = index(ctypes.sizeof(buffer))
+    _get_mark_name(argument(mark), argument(addressof(buffer)), room, argument(addressof(size)))
+    return bytes(buffer)[: max(0, size.value - 2)].decode("utf-16-le", "replace")

@@ -29,8 +29,7 @@ def answer(source: Source, asked: Mapping[str, Any]) -> dict[str, Any]:
     if "texts" in asked:
         texts = [PageText(n, text, tuple(Stretch(*one) for one in stretches)) for n, text, stretches in asked["texts"]]
         found = _PAGES[KINDS[media_type]](source, texts)
-        marks = [[m.number, m.page, m.left, m.top, m.right, m.bottom] for m in found.marks]
-        return {"media_type": media_type, "sizes": [list(size) for size in found.sizes], "marks": marks}
+        return {"media_type": media_type, "sizes": found.sizes, "marks": found.marks}
     drawn = _PIXELS[KINDS[media_type]](source, asked["page"], asked["width"])
     assert source.out is not None
     view, at = memoryview(drawn.rgb), 0

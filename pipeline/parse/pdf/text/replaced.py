@@ -10,26 +10,25 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from pipeline.parse.pdf.binding import pointer, raw
-from pipeline.parse.pdf.objects import argument, fast, index
+from pipeline.parse.pdf.objects import argument, fast, index, marks_of
 from pipeline.parse.pdf.text.page import Page
 from pipeline.parse.pdf.text.said import folded, is_ligature
 
-_KEY = b"ActualText"
 _MARKS = 4  # marks around a text that are looked at, the outermost first; with more it is always read
 _MARKED = {b"\xfe\xff": "utf-16-be", b"\xff\xfe": "utf-16-le", b"\xef\xbb\xbf": "utf-8"}
 _NUMBER = re.compile(r"-?\d(?:[.,]*\d)*")
 _SIGN = 2  # letters by which a font may have a sign, such as a bullet
 _COMPARED = 400  # letters
 _MEANINGLESS = {"Cc", "Cn", "Co"}
-_count_marks = fast(raw.FPDFPageObj_CountMarks, ctypes.c_int)
-_get_mark = fast(raw.FPDFPageObj_GetMark, ctypes.c_void_p)
 _type_of = fast(raw.FPDFPageObjMark_GetParamValueType, ctypes.c_int)
-_key_buffer = ctypes.create_string_buffer(_KEY)
-_KEY_ARGUMENT = argument(ctypes.addressof(_key_buffer))
+_get = fast(raw.FPDFPageObjMark_GetParamBlobValue, ctypes.c_int)
+_set = fast(raw.FPDFPageObjMark_SetBlobParam, ctypes.c_int)
+_remove = fast(raw.FPDFPageObjMark_RemoveParam, ctypes.c_int)
+_name = ctypes.create_string_buffer(b"ActualText")
+_KEY = argument(ctypes.addressof(_name))
 
 
 @dataclass
@@ -68,11 +67,11 @@ class Replacement:
 def other_texts(page: Page, texts: Sequence[int], document: Any, *, remove: bool) -> list[Replacement]:
     """The replacements on a page that are other texts; the page's text is loaded anew, without them if `remove`."""
     found: list[Replacement] = []
-    for item, count in zip(texts, map(_count_marks, map(argument, texts)), strict=True):
-        if not _may_be_replaced(item, count):
+    for item in texts:
+        marks = marks_of(item)
+        if len(marks) <= _MARKS and not any(_type_of(argument(mark), _KEY) for mark in marks):
             continue
-        marks = reversed(_marks(item))
-        value, mark = next(((value, pointer(mark)) for mark in marks if (value := _value(mark))), (b"", 0))
+        value, mark = next(((value, mark) for mark in reversed(marks) if (value := _value(mark))), (b"", 0))
         if not found or (found[-1].stored, found[-1].mark) != (value, mark):
             found.append(Replacement(value, mark))
         found[-1].texts.append(item)
@@ -81,8 +80,8 @@ def other_texts(page: Page, texts: Sequence[int], document: Any, *, remove: bool
         return []
     by_text = {item: one for one in found for item in one.texts}
     for item in by_text:
-        for mark in _marks(item):
-            raw.FPDFPageObjMark_RemoveParam(ctypes.cast(item, raw.FPDF_PAGEOBJECT), mark, _KEY)
+        for mark in marks_of(item):
+            _remove(argument(item), argument(mark), _KEY)
     page.load_text()
     for place, item in enumerate(page.text_objects()):
         if item in by_text:
@@ -90,34 +89,21 @@ def other_texts(page: Page, texts: Sequence[int], document: Any, *, remove: bool
     others = [one for one in found if one.is_other_text]
     for item, one in by_text.items():
         if not (remove and one in others):
-            stored = (ctypes.c_ubyte * len(one.stored)).from_buffer_copy(one.stored)
-            text = ctypes.cast(item, raw.FPDF_PAGEOBJECT)
-            raw.FPDFPageObjMark_SetBlobParam(document, text, _marks(item)[-1], _KEY, stored, len(stored))
+            stored, mark = ctypes.create_string_buffer(one.stored, len(one.stored)), argument(marks_of(item)[-1])
+            size = index(len(stored))
+            _set(argument(pointer(document)), argument(item), mark, _KEY, argument(ctypes.addressof(stored)), size)
     page.load_text()
     return others
 
 
-def _may_be_replaced(text: int, count: int) -> bool:
-    """Whether a text may be replaced by another: an ActualText is among its `count` marks, or they are too many."""
-    if not 0 < count <= _MARKS:
-        return count > _MARKS
-    handle = argument(text)
-    return any(_type_of(argument(_get_mark(handle, index(place))), _KEY_ARGUMENT) for place in range(count))
-
-
-def _marks(item: int) -> list[Any]:
-    text = ctypes.cast(item, raw.FPDF_PAGEOBJECT)
-    return [raw.FPDFPageObj_GetMark(text, place) for place in range(raw.FPDFPageObj_CountMarks(text))]
-
-
-def _value(mark: Any) -> bytes:
+def _value(mark: int) -> bytes:
     """The ActualText of a mark as it is stored; b"" where it has none."""
-    size = ctypes.c_ulong()
-    read = partial(raw.FPDFPageObjMark_GetParamBlobValue, mark, _KEY)
-    if not read(None, 0, size) or not size.value:
+    size, of_mark = ctypes.c_ulong(), argument(mark)
+    length = argument(ctypes.addressof(size))
+    if not _get(of_mark, _KEY, None, index(0), length) or not size.value:
         return b""
-    buffer = (ctypes.c_ubyte * size.value)()
-    return bytes(buffer) if read(buffer, size.value, size) else b""
+    buffer = ctypes.create_string_buffer(size.value)
+    return buffer.raw if _get(of_mark, _KEY, argument(ctypes.addressof(buffer)), index(size.value), length) else b""
 
 
 def _numbers(text: str) -> list[str]:
