@@ -183,7 +183,6 @@ def _options(entry: Document, drops: bool | None = None) -> Options:
 
 
 def _page_texts(text: str, places: Sequence[Place], starts: Sequence[int]) -> tuple[PageText, ...]:
-    """The texts of those pages on which something is looked for."""
     found: dict[int, PageText] = {}
     bounds = [*starts, len(text)]
     for place in places[:_MOST_PLACES]:

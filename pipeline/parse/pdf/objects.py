@@ -8,7 +8,7 @@ number is a C int to them.
 import ctypes
 from collections.abc import Callable, Iterable, Iterator
 from ctypes import addressof, c_int, c_uint, c_ulong, c_void_p
-from itertools import chain, repeat
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from pipeline.parse.pdf.binding import raw
@@ -131,33 +131,27 @@ def segments_of(path: int) -> int:
     return int(_count_path(argument(path)))
 
 
-def parts_of(path: int, least: int) -> Iterator[Rectangle]:
-    """The box around each part of a path that has more than `least` segments, in the space that the path is in."""
-    handle, matrix = argument(path), matrix_of(path)
-    segments = (_get_path_segment(handle, place) for place in range(segments_of(path)))
-    return (transformed(box, matrix) for box in _parts(segments, least))
-
-
-def parts_of_borders(item: int, least: int) -> Iterator[Rectangle]:
-    """The box around each part of an object's borders that has more than `least` segments."""
-    borders = borders_of_text(item)
-    for number in range(_count_clips(borders)):
-        segments = (_get_segment(borders, number, place) for place in range(count_points(borders, number)))
-        yield from _parts(segments, least)
-
-
 def segments_of_borders(item: int) -> int:
     """How many segments the borders of an object have."""
     borders = borders_of_text(item)
     return sum(max(0, count_points(borders, number)) for number in range(_count_clips(borders)))
 
 
-def _parts(segments: Iterable[int], least: int) -> Iterator[Rectangle]:
+def parts_of(item: int, least: int, *, borders: bool) -> Iterator[Rectangle]:
+    """The box around each part of a path that has more than `least` segments, in the space that the path is in; or of
+    an object's borders."""
+    if borders:
+        clip = borders_of_text(item)
+        counts = [count_points(clip, number) for number in range(_count_clips(clip))]
+        paths = [[_get_segment(clip, number, place) for place in range(count)] for number, count in enumerate(counts)]
+    else:
+        paths = [[_get_path_segment(argument(item), place) for place in range(segments_of(item))]]
+    matrix = None if borders else matrix_of(item)
     points = list[tuple[float, float]]()
-    for segment in chain(segments, [0]):
+    for segment in (one for path in paths for one in (*path, 0)):
         if not segment or _get_segment_kind(argument(segment)) == raw.FPDF_SEGMENT_MOVETO:
             if len(points) > least:
-                yield around_points(points)
+                yield transformed(around_points(points), matrix)
             points = []
         if segment and _get_point(argument(segment), _LEFT, _BOTTOM):
             points.append((_sides[0], _sides[1]))

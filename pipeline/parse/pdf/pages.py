@@ -2,7 +2,7 @@
 
 from collections.abc import Container
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.parse.contract import Source
 from pipeline.parse.pdf.attachments import Attachments
@@ -11,6 +11,7 @@ from pipeline.parse.pdf.drawn.drawing import Budget, Drawing, pgm
 from pipeline.parse.pdf.drawn.hidden import find, judge, others
 from pipeline.parse.pdf.drawn.recognition import Recognition
 from pipeline.parse.pdf.drawn.survey import Survey, survey
+from pipeline.parse.pdf.geometry import Rectangle
 from pipeline.parse.pdf.layers import may_have_layers
 from pipeline.parse.pdf.objects import set_active
 from pipeline.parse.pdf.runs import runs
@@ -181,3 +182,32 @@ def _pages(numbers: list[int]) -> str:
     parts = runs(numbers, lambda run, number: number == run[-1] + 1)
     shown = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in parts)
     return f"{'page' if len(numbers) == 1 else 'pages'} {shown}"
+
+
+class Placed(NamedTuple):
+    """A character and its box in points of the page; that of a form field's value or a remark is the whole one's."""
+
+    character: str
+    box: Rectangle
+
+
+def placed_characters(page: Page, document: Any, *, layers: bool, drop: bool) -> list[Placed]:
+    """The characters of a page, then those of its annotations, as they follow one another in the parsed text.
+
+    `layers`: the document may have any. `drop`: what is hidden has no part in the text, as a job may say.
+    """
+    found = annotations_of(page, document.formenv, lambda handle: None)
+    seen = survey(page.address, page.box(), layers, found.covers)
+    seen.strikes = found.strikes
+    page.load_text()
+    other_texts(page, seen.texts, document, remove=drop)
+    hidden = page.text_places(find(page, seen, Budget()).places) if drop and seen.suspects else set[int]()
+    text = page.text()
+    placed = [
+        Placed(text[place], page.box_at(place))
+        for piece in arranged(page, seen.layout)
+        if not isinstance(piece, str)
+        for place in range(*piece)
+        if place not in hidden and not text[place].isspace()
+    ]
+    return placed + [Placed(one, drawn.box) for drawn in found.drawn for one in drawn.text]

@@ -106,6 +106,5 @@ class Pictures:
 
 
 def _listed(names: list[str]) -> str:
-    """The first few names, and how many more there are."""
     few = ", ".join(names[:_FEW])
     return f"{few} and {len(names) - _FEW} more" if len(names) > _FEW else few

@@ -149,6 +149,5 @@ def _contrast(picture: "Picture", ground: int, angle: float) -> float:
 
 
 def _ground(picture: "Picture") -> int:
-    """The grey of which there is most."""
     counts = picture.histogram()
     return counts.index(max(counts))

@@ -5,12 +5,11 @@ from typing import Any
 
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source
-from pipeline.parse.pdf.binding import pdfium, raw
+from pipeline.parse.pdf.binding import opened, pdfium, raw
 from pipeline.parse.pdf.drawn.drawing import View, matrix_of, render
 from pipeline.parse.pdf.geometry import transformed, wider
 from pipeline.parse.pdf.layers import may_have_layers
-from pipeline.parse.pdf.opening import opened
-from pipeline.parse.pdf.places import placed_characters
+from pipeline.parse.pdf.pages import placed_characters
 from pipeline.parse.pdf.text.page import Page
 from pipeline.parse.view.order import places_in
 from pipeline.parse.view.rectangles import around

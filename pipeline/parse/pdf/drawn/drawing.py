@@ -117,7 +117,6 @@ class Picture:
 
 
 def _pixels(row: bytes) -> Iterable[tuple[int, int, int]]:
-    """Red, green and blue of each pixel."""
     return zip(row[2::4], row[1::4], row[::4], strict=True)
 
 
@@ -151,7 +150,6 @@ def matrix_of(page: Any, width: int, height: int) -> tuple[float, float, float, 
 
 
 def _size(page: Any, scale: float, most: int) -> tuple[int, int]:
-    """Pixels across and down, `most` in all."""
     width, height = max(raw.FPDF_GetPageWidthF(page), 0.1), max(raw.FPDF_GetPageHeightF(page), 0.1)
     scale = min(scale, (most / (width * height)) ** 0.5)
     return min(max(1, int(width * scale)), most), min(max(1, int(height * scale)), most)

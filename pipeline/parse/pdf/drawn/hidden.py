@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from pipeline.parse.pdf import objects as pdf
-from pipeline.parse.pdf.binding import raw
+from pipeline.parse.pdf.binding import opened, raw
 from pipeline.parse.pdf.drawn.drawing import CLEAR, SAME, Budget, Drawing, Picture, look
 from pipeline.parse.pdf.drawn.survey import Survey
 from pipeline.parse.pdf.geometry import Rectangle, common, wider
-from pipeline.parse.pdf.opening import opened
 from pipeline.parse.pdf.runs import runs
 from pipeline.parse.pdf.text.page import Page
 from pipeline.parse.pdf.text.remarks import Annotations, Drawn

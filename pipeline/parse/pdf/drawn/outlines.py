@@ -81,8 +81,8 @@ def _letters(paths: Sequence[Drawn]) -> Iterator[Rectangle]:
         boxes = [path.box]
         if (path.bordered or path.segments > _LETTER) and path.segments <= left:
             left -= path.segments
-            parts = pdf.parts_of_borders if path.bordered else pdf.parts_of
-            boxes = [transformed(box, path.matrix) for box in parts(path.item, _BOX)]
+            parts = pdf.parts_of(path.item, _BOX, borders=path.bordered)
+            boxes = [transformed(box, path.matrix) for box in parts]
         for box in boxes:
             low, high = sorted((box[2] - box[0], box[3] - box[1]))
             if _LOW <= high <= _HIGH and high <= _WIDE * low:

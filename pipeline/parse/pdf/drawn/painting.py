@@ -20,6 +20,7 @@ from pipeline.parse.pdf.objects import (
 )
 
 _BOX = frozenset({4, 5})  # segments of a border that may be a box
+_BORDERS = 4  # of a text; one with more is looked at singly
 _TURNED = 0.02  # of their height by which letters may slant
 _MANY = 512  # texts that are asked in one go
 _LETTERS = Struct("=4I5f")  # red, green, blue, alpha; the size of the letters; a, b, c, d of their matrix
@@ -105,16 +106,21 @@ def reach_beyond(texts: Sequence[Rectangle], box: Rectangle) -> list[bool]:
     ]
 
 
-def may_cross_border(text: int, box: Rectangle, number: int, margin: float) -> bool:
-    """Whether a text with a `box` is not wholly within its border with this number, from 0, but for a margin.
+def may_cross_borders(text: int, box: Rectangle, count: int, margin: float) -> bool:
+    """Whether a text with a `box` is not wholly within each of its `count` borders, but for a margin.
 
-    True also where the border is no upright box, as two opposite ends of four or five tell.
+    True also where a border is no upright box, as two opposite ends of four or five tell, or there are many.
     """
     borders = borders_of_text(text)
-    if box == NOWHERE or count_points(borders, number) not in _BOX:
+    if box == NOWHERE or count > _BORDERS:
         return True
-    first, third = point_of(borders, number, 0), point_of(borders, number, 2)
-    if first is None or third is None:
-        return True
-    (x0, x1), (y0, y1) = sorted((first[0], third[0])), sorted((first[1], third[1]))
-    return not (x0 - margin <= box[0] and y0 - margin <= box[1] and box[2] <= x1 + margin and box[3] <= y1 + margin)
+    for number in range(count):
+        if count_points(borders, number) not in _BOX:
+            return True
+        first, third = point_of(borders, number, 0), point_of(borders, number, 2)
+        if first is None or third is None:
+            return True
+        (x0, x1), (y0, y1) = sorted((first[0], third[0])), sorted((first[1], third[1]))
+        if not (x0 - margin <= box[0] and y0 - margin <= box[1] and box[2] <= x1 + margin and box[3] <= y1 + margin):
+            return True
+    return False

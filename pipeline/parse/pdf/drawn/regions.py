@@ -6,6 +6,7 @@ Pictures that touch are one region: scans come in strips and tiles.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import product
 from operator import or_
 
 from pipeline.parse.pdf import objects as pdf
@@ -70,7 +71,6 @@ def _visible(box: Rectangle, page: Rectangle) -> Rectangle | None:
 
 
 def _connected(left: int) -> list[int]:
-    """The cells in groups of neighbours."""
     groups = []
     while left:
         grown, group = left & -left, 0
@@ -98,7 +98,10 @@ def is_explained(drawing: Drawing, region: Region, layer: Sequence[Rectangle]) -
             return True
         shown, explained = _cells_with_ink(picture), set[tuple[int, int]]()
         for area in on_it:
-            explained |= _cells_of(picture, area)
+            left, top, right, bottom = picture.view.pixels_of(area)
+            columns = range((left - picture.view.left) // _CELL, (right - picture.view.left) // _CELL + 1)
+            rows = range((top - picture.view.top) // _CELL, (bottom - picture.view.top) // _CELL + 1)
+            explained.update(product(columns, rows))
     return len(shown & explained) >= _EXPLAINED * len(shown)
 
 
@@ -128,13 +131,6 @@ def _cells_with_ink(picture: Picture) -> set[tuple[int, int]]:
             if met.bit_length() - (met & -met).bit_length() >= _APART:
                 found.add((column // _CELL, row // _CELL))
     return found
-
-
-def _cells_of(picture: Picture, area: Rectangle) -> set[tuple[int, int]]:
-    left, top, right, bottom = picture.view.pixels_of(area)
-    columns = range((left - picture.view.left) // _CELL, (right - picture.view.left) // _CELL + 1)
-    rows = range((top - picture.view.top) // _CELL, (bottom - picture.view.top) // _CELL + 1)
-    return {(column, row) for column in columns for row in rows}
 
 
 def _size(box: Rectangle) -> float:

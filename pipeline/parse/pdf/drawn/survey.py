@@ -11,7 +11,7 @@ from pipeline.parse.pdf import objects as pdf
 from pipeline.parse.pdf.drawn.painting import (
     State,
     boxes_of,
-    may_cross_border,
+    may_cross_borders,
     painting,
     reach_beyond,
     states_of,
@@ -45,7 +45,6 @@ _SIMPLE = 16  # segments of a border that is looked at exactly
 _ANYWHERE = (-1e9, -1e9, 1e9, 1e9)
 _LARGE = 18.0  # points, from which on a letter may hide other ones
 _CORNERS = 5  # of a box whose border ends where it began
-_BORDERS = 4  # of a text; one with more is looked at singly
 
 
 @dataclass(slots=True)
@@ -218,22 +217,16 @@ class _Judge:
         return self._unusual[smallest]
 
     def _beyond(self, group: _Group, places: range) -> set[int]:
-        """The texts that may reach beyond the page."""
         page = _ANYWHERE if group.inside else before(self._found.page, group.matrix)
         return set(
             compress(places, reach_beyond(self._found.boxes[places[0] : places[-1] + 1], page)) if page else places
         )
 
-    def _crossing(self, group: _Group, places: Sequence[int]) -> set[int]:
+    def _crossing(self, group: _Group, places: range) -> set[int]:
         """The texts that may reach beyond their borders; most do not."""
-        margin, crossing, number = MARGIN / max(stretching(group.matrix), 1e-9), set[int](), 0
-        texts, boxes = self._found.texts, self._found.boxes
-        while places := [place for place in places if self._borders[place] > number]:
-            if number == _BORDERS:
-                return crossing.union(places)
-            crossing |= {place for place in places if may_cross_border(texts[place], boxes[place], number, margin)}
-            number += 1
-        return crossing
+        margin, texts, boxes = MARGIN / max(stretching(group.matrix), 1e-9), self._found.texts, self._found.boxes
+        bordered = [(place, count) for place in places if (count := self._borders[place]) > 0]
+        return {place for place, count in bordered if may_cross_borders(texts[place], boxes[place], count, margin)}
 
     def _suspect(self, group: _Group, place: int, area: Rectangle, beyond: bool, crossing: bool) -> Suspect | None:
         found, item, mode = self._found, self._found.texts[place], self._modes[place]

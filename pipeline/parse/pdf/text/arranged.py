@@ -115,7 +115,6 @@ def _steps(layout: Layout) -> tuple[dict[int, bool], list[int], bool, int]:
 
 
 def _crossing(lines: Sequence[Line], rules: Sequence[Rectangle]) -> list[Rectangle]:
-    """The drawn lines that cross the middle of letters."""
     feet = sorted({(y, height) for _, y, height in lines if height})
     highest = max((height for _, height in feet), default=0.0)
     found = []
@@ -274,7 +273,6 @@ class _Arrangement:
         return [*pieces, *self._edited(done, len(self._text))]
 
     def _wrap(self, start: int, end: int, mark: str) -> None:
-        """Put the two halves of a mark around a stretch."""
         if start < end:
             self._before[start] = self._before.get(start, "") + mark[0]
             self._after[end - 1] = mark[-1] + self._after.get(end - 1, "")

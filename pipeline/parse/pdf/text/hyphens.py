@@ -6,7 +6,7 @@ where the document has the word in one piece elsewhere, or where it does not hav
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Container
 
 MARK = "\ufffe"
 SOFT = "\xad"
@@ -16,15 +16,14 @@ _WORD = re.compile(r"\w+")
 _FEW = 100  # divided words that are looked for one by one, rather than to list all words
 
 
-def with_hyphens(text: str, is_drawn: Callable[[int], bool]) -> str:
-    """The text with a hyphen for each soft one that is drawn: fonts may say so of the only hyphen that they have.
+def with_hyphens(text: str, drawn: Container[int]) -> str:
+    """The text with a hyphen for each soft one that is `drawn`: fonts may say so of the only hyphen that they have.
 
-    `is_drawn` tells it of a place in the text. One at the end of a line stays where a letter begins the next: it is
-    for `join_words`. The text keeps its length.
+    One at the end of a line stays where a letter begins the next: it is for `join_words`. The text keeps its length.
     """
     divides = {match.start() for match in _SOFT_AT_END.finditer(text)}
     return "".join(
-        "-" if one == SOFT and place not in divides and is_drawn(place) else one for place, one in enumerate(text)
+        "-" if one == SOFT and place not in divides and place in drawn else one for place, one in enumerate(text)
     )
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from ctypes import addressof, c_double, c_int, c_uint, c_void_p
 from itertools import compress, count, pairwise, repeat, starmap
 from operator import ne
-from types import TracebackType
 from typing import Any, Self
 
 from pipeline.parse.pdf.binding import pdfium, pointer, raw
@@ -90,7 +89,10 @@ class Page:
         buffer = _buffer if room <= _ROOM else ctypes.create_string_buffer(2 * room)
         written = _get_text(characters, first, end - first, argument(addressof(buffer)))
         text = ctypes.string_at(buffer, 2 * max(0, written - 1)).decode("utf-16-le", "ignore")
-        self._text = with_hyphens(text, self._is_drawn) if SOFT in text else text
+        self._text = text
+        if SOFT in text:
+            boxes = {place: self.box_at(place) for place, one in enumerate(text) if one == SOFT}
+            self._text = with_hyphens(text, {place for place, box in boxes.items() if box[2] > box[0]})
         return self._text
 
     def character(self, place: int) -> str:
@@ -155,11 +157,6 @@ class Page:
         """The box around the character at a place in the text, in points of the page."""
         return self.box_of_character(_place_of(argument(self.characters), text_place))
 
-    def _is_drawn(self, text_place: int) -> bool:
-        """Whether the character at a place in the text takes up any width."""
-        left, _, right, _ = self.box_at(text_place)
-        return right > left
-
     def next_to_dropped(self, text: str) -> set[int]:
         """The places in its text before and after a character that was left out, as pdfium does with some controls."""
         if self.count_characters() <= len(text):
@@ -193,9 +190,7 @@ class Page:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._close_text()
         if self.form:
             raw.FORM_OnBeforeClosePage(self.handle, self.form)

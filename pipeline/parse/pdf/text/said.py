@@ -11,7 +11,7 @@ import unicodedata
 import zlib
 from bisect import bisect
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -81,7 +81,6 @@ class Said:
 
     @cached_property
     def _saying(self) -> frozenset[str]:
-        """The names of the fonts that say what their characters are."""
         names = frozenset(font.name for font in self._fonts)
         return names - {font.name for font in self._fonts if not font.says}
 
@@ -265,27 +264,24 @@ def _map(content: bytes) -> dict[int, str]:
     for kind, section in _SECTION.findall(content):
         tokens = iter(re.findall(rb"<[0-9A-Fa-f\s]*>|\[|\]", section))
         for token in tokens:
-            first, last = _code(token), _code(token) if kind == b"char" else _code(next(tokens, b""))
+            first = _code(token)
+            last = min(first if kind == b"char" else _code(next(tokens, b"")), first + 0xFFFF)
             to = next(tokens, b"")
             if to == b"[":
-                for code in range(first, min(last, first + 0xFFFF) + 1):
+                for code in range(first, last + 1):
                     if (one := next(tokens, b"]")) == b"]":
                         break
                     found[code] = _unicode(one)
             elif text := _unicode(to):
-                for code in _asked(first, min(last, first + 0xFFFF), text, found):
+                codes: Iterable[int] = range(first, last + 1)
+                if last - first >= _LONG and len(text) == 1:
+                    # of a long range to single characters only these can say anything: the codes of one byte, those of
+                    # digits, and those that another range gave a text
+                    digits = range(first + ord("0") - ord(text), first + ord("9") - ord(text) + 1)
+                    codes = sorted(one for one in {*range(first, 0x100), *digits, *found} if first <= one <= last)
+                for code in codes:
                     found[code] = text[:-1] + chr(min(ord(text[-1]) + code - first, 0x10FFFF))
     return found
-
-
-def _asked(first: int, last: int, text: str, known: Collection[int]) -> Iterable[int]:
-    """The codes of a range that can say anything: of a long one to single characters those of one byte, those of
-    digits, and those that another range gave a text."""
-    if last - first < _LONG or len(text) > 1:
-        return range(first, last + 1)
-    digits = range(first + ord("0") - ord(text), first + ord("9") - ord(text) + 1)
-    asked = {*range(first, 0x100), *digits, *known}
-    return sorted(code for code in asked if first <= code <= last)
 
 
 @lru_cache(_KEPT)
