@@ -115,8 +115,8 @@ INNER_ROOMS = {
         *("drawing", "word", "sheets", "odf", "rtf_state"),
     ),
     "pipeline.parse.pdf": (
-        *("binding", "opening", "geometry", "objects", "layers", "attachments", "outline", "text", "drawn"),
-        *("places", "pages"),
+        *("runs", "binding", "geometry", "objects", "layers", "attachments", "outline", "text", "drawn"),
+        "pages",
     ),
 }
 # folders that hold a family: one file a member; audit/ is one thing

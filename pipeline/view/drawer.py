@@ -1,17 +1,14 @@
 """The parsers' children that draw pages: started with the first page that somebody looks at, and held as in a run."""
 
-import contextlib
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from pipeline.document import Parsed
-from pipeline.errors import MachineRefusedError
 from pipeline.inbox.reader import open_parsers
 from pipeline.parse import Options, ParserPool
 from pipeline.parse.view.seen import Pages, PageText, Pixels
@@ -38,18 +35,15 @@ class Drawer:
 
     def read(self, file: Path, name: str, options: Options) -> Parsed:
         """The document in a file. DocumentError; MachineRefusedError, OSError."""
-        with self._open(file) as fd:
-            return self._started().parse(fd, name, options)
+        return self._ask(file, lambda pool, fd: pool.parse(fd, name, options))
 
     def pages(self, file: Path, options: Options, texts: Sequence[PageText]) -> Pages:
         """The sizes of its pages, and marks on them. DocumentError; MachineRefusedError, OSError."""
-        with self._open(file) as fd:
-            return self._started().pages(fd, options, texts)
+        return self._ask(file, lambda pool, fd: pool.pages(fd, options, texts))
 
     def draw(self, file: Path, options: Options, number: int, width: int) -> Pixels:
         """A page of it. DocumentError; MachineRefusedError, OSError."""
-        with self._open(file) as fd:
-            return self._started().draw(fd, options, number, width)
+        return self._ask(file, lambda pool, fd: pool.draw(fd, options, number, width))
 
     def remembered(self, key: object, find: Callable[[], T]) -> T:
         """Return what `find` found for this key, which is kept for a while; `key` says all that it depends on."""
@@ -71,29 +65,19 @@ class Drawer:
                 self._pool.close()
             self._pool = None
 
-    @contextlib.contextmanager
-    def _open(self, file: Path) -> Iterator[int]:
+    def _ask(self, file: Path, ask: Callable[[ParserPool, int], T]) -> T:
         descriptor = self._site.at_rest.open(file, os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
-            yield descriptor
+            with self._lock:
+                if self._pool is None:
+                    self._pool = open_parsers(self._site, self._workers)
+                pool = self._pool
+            return ask(pool, descriptor)
         finally:
             os.close(descriptor)
-
-    def _started(self) -> ParserPool:
-        with self._lock:
-            if self._pool is None:
-                self._pool = open_parsers(self._site, self._workers)
-            return self._pool
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def refusal(error: MachineRefusedError) -> str:
-    """The first sentence of why nothing can be drawn on this machine."""
-    return str(error).partition("\n")[0]

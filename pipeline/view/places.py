@@ -1,7 +1,7 @@
 """The places in a document on which its answer rests, each once and numbered from 1, in the order of the row."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -21,33 +21,19 @@ class Place:
     speaks_for: tuple[str, ...] = ()
 
 
-@dataclass
-class _Found:
-    """The places by where they stand."""
-
-    by_span: dict[tuple[int, int], Place] = field(default_factory=dict)
-
-    def add(self, at: Row | None, name: str | None) -> None:
-        if not at or at.get("start") is None or at.get("end") is None:
-            return
-        span = at["start"], at["end"]
-        there = self.by_span.get(span)
-        names = there.speaks_for if there else ()
-        if name is not None and name not in names:
-            names = (*names, name)
-        number = there.number if there else len(self.by_span) + 1
-        text = at.get("text") or ""
-        self.by_span[span] = Place(number, *span, text, at.get("page"), at.get("section"), names)
-
-
 def places_of(row: Row) -> tuple[Place, ...]:
     """The places of a row's answer: of its fields, values or sentences, then what else the row gives as evidence."""
-    found = _Found()
-    for at, name in _named(row):
-        found.add(at, name)
-    for at in row.get("evidence") or ():
-        found.add(at, None)
-    return tuple(found.by_span.values())
+    found: dict[tuple[int, int], Place] = {}
+    for at, name in [*_named(row), *((at, None) for at in row.get("evidence") or ())]:
+        if not at or at.get("start") is None or at.get("end") is None:
+            continue
+        span = at["start"], at["end"]
+        there = found.get(span)
+        number, names = (there.number, there.speaks_for) if there else (len(found) + 1, ())
+        if name is not None and name not in names:
+            names = (*names, name)
+        found[span] = Place(number, *span, at.get("text") or "", at.get("page"), at.get("section"), names)
+    return tuple(found.values())
 
 
 def _named(row: Row) -> Iterator[tuple[Row | None, str | None]]:

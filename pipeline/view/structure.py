@@ -6,6 +6,7 @@ a person selects on a page is a stretch of the text.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -77,7 +78,17 @@ def blocks_of(marked: Marked, start: int, end: int) -> Iterator[Block]:
         while parts and parts[0][0] <= match.start():
             yield Block("page", called=parts.pop(0)[1])
         lines = [line.span() for line in _LINE.finditer(marked.text, *match.span())]
-        yield from _in_block(cutter, lines, headings)
+        kinds = ["heading" if first in headings else _kind(marked.text[first:last]) for first, last in lines]
+        while lines:
+            kind, count = kinds[0], 1
+            while count < len(lines) and kinds[count] == kind != "heading":
+                count += 1
+            some, lines, kinds = lines[:count], lines[count:], kinds[count:]
+            if kind == "text" or (kind != "heading" and count < _FEWEST):
+                yield Block("text", (Line((cutter.pieces(some[0][0], some[-1][1]),)),))
+            else:
+                level = min(headings[some[0][0]], _DEEPEST) if kind == "heading" else 0
+                yield Block(kind, tuple(Line(cutter.cells(*span, bars=kind == "table")) for span in some), level)
     if rest := cutter.rest(end):
         yield Block("text", (Line((rest,)),))
 
@@ -85,42 +96,12 @@ def blocks_of(marked: Marked, start: int, end: int) -> Iterator[Block]:
 def _parts(marked: Marked) -> list[tuple[int, str]]:
     """Where the pages, sheets, slides and parts of a mail begin, and what they are called."""
     named = {one.start: one for one in marked.sections if one.level == 0}
-    parts = [(start, _called(number, named.get(start))) for number, start in enumerate(marked.page_starts, 1)]
     paged = set(marked.page_starts)
-    return sorted([*parts, *((start, one.title) for start, one in named.items() if start not in paged)])
-
-
-def _called(number: int, section: Section | None) -> str:
-    return f"Page {number}" if section is None else f"{section.kind.capitalize()} {number}: {section.title}"
-
-
-def _in_block(cutter: "_Cutter", lines: Sequence[tuple[int, int]], headings: dict[int, int]) -> Iterator[Block]:
-    """Divide the lines of a block into headings, tables, lists and text."""
-    for kind, some in _runs(cutter.text, lines, headings):
-        if kind == "heading":
-            level = min(headings[some[0][0]], _DEEPEST)
-            yield Block(kind, tuple(Line((cutter.pieces(*span),)) for span in some), level)
-        elif kind == "table":
-            yield Block(kind, tuple(Line(tuple(_cells(cutter, *span))) for span in some))
-        elif kind == "list":
-            yield Block(kind, tuple(Line((cutter.pieces(*span),)) for span in some))
-        else:
-            yield Block("text", (Line((cutter.pieces(some[0][0], some[-1][1]),)),))
-
-
-def _runs(
-    text: str, lines: Sequence[tuple[int, int]], headings: dict[int, int]
-) -> Iterator[tuple[str, list[tuple[int, int]]]]:
-    """Runs of lines of one kind; too few of one are text."""
-    kinds = ["heading" if start in headings else _kind(text[start:end]) for start, end in lines]
-    at = 0
-    while at < len(lines):
-        end = at + 1
-        while end < len(lines) and kinds[end] == kinds[at] != "heading":
-            end += 1
-        few = end - at < _FEWEST and kinds[at] != "heading"
-        yield "text" if few else kinds[at], list(lines[at:end])
-        at = end
+    parts = [(start, one.title) for start, one in named.items() if start not in paged]
+    for number, start in enumerate(marked.page_starts, 1):
+        one = named.get(start)
+        parts.append((start, f"{one.kind.capitalize()} {number}: {one.title}" if one else f"Page {number}"))
+    return sorted(parts)
 
 
 def _kind(line: str) -> str:
@@ -129,57 +110,52 @@ def _kind(line: str) -> str:
     return "list" if _ITEM.match(line) else "text"
 
 
-def _cells(cutter: "_Cutter", start: int, end: int) -> Iterator[tuple[Piece, ...]]:
-    while (bar := cutter.text.find(_CELL, start, end)) >= 0:
-        yield cutter.pieces(start, bar)
-        start = bar + len(_CELL)
-    yield cutter.pieces(start, end)
-
-
 class _Cutter:
     """Cuts a text into pieces from front to end: its calls come in the order of the text."""
 
     def __init__(self, marked: Marked, start: int, end: int) -> None:
-        self.text = marked.text
+        self._text = marked.text
         self._places = [one for one in marked.places if one.start < end and one.end > start]
         self._hidden = [one for one in marked.shown if one.at < end and one.end > start and one.end > one.at]
         extra = [one for one in marked.shown if one.at == one.end and start <= one.at <= end]
-        self._extra = sorted(extra, key=lambda one: one.at)
+        self._extra = sorted(extra, key=lambda one: one.at)  # hidden pieces that are not in the text, still to be given
         self._told = set[int]()  # evidence whose beginning is there already
-        self._next = 0
+
+    def cells(self, start: int, end: int, *, bars: bool) -> tuple[tuple[Piece, ...], ...]:
+        """The pieces of each cell of text[start:end], if there are `bars` between cells."""
+        found = list[tuple[Piece, ...]]()
+        while bars and (bar := self._text.find(_CELL, start, end)) >= 0:
+            found.append(self.pieces(start, bar))
+            start = bar + len(_CELL)
+        return *found, self.pieces(start, end)
 
     def pieces(self, start: int, end: int) -> tuple[Piece, ...]:
         """The pieces of text[start:end]."""
         places = [one for one in self._places if one.start < end and one.end > start]
         hidden = [one for one in self._hidden if one.at < end and one.end > start]
-        cuts = {start, end}.union(*((one.start, one.end) for one in places), *((one.at, one.end) for one in hidden))
         extra = self._before(end)
-        cuts.update(one.at for one in extra)
-        edges = sorted(cut for cut in cuts if start <= cut <= end)
+        cuts = {start, end, *(one.start for one in places), *(one.end for one in places)}
+        cuts |= {*(one.at for one in hidden), *(one.end for one in hidden), *(one.at for one in extra)}
         found = list[Piece]()
-        for first, last in pairwise(edges):
+        for first, last in pairwise(sorted(cut for cut in cuts if start <= cut <= end)):
             found += [_extra(one) for one in extra if one.at == first or one.at < start == first]
-            found.append(self._piece(first, last, places, hidden))
+            numbers = tuple(one.number for one in places if one.start < last and one.end > first)
+            begins = tuple(number for number in numbers if number not in self._told)
+            self._told.update(begins)
+            ends = tuple(one.number for one in places if one.end == last and one.start < last)
+            kind = next((one.kind for one in hidden if one.at < last and one.end > first), None)
+            found.append(Piece(self._text[first:last], first, last, numbers, begins, ends, kind))
         return tuple(found or map(_extra, extra))
 
     def rest(self, end: int) -> tuple[Piece, ...]:
         """The hidden pieces behind all that was cut."""
-        return tuple(_extra(one) for one in self._before(end + 1))
+        return tuple(map(_extra, self._before(end + 1)))
 
     def _before(self, end: int) -> list[Shown]:
         """The hidden pieces that come before `end`, and were not given yet."""
-        first = self._next
-        while self._next < len(self._extra) and self._extra[self._next].at < end:
-            self._next += 1
-        return self._extra[first : self._next]
-
-    def _piece(self, start: int, end: int, places: Sequence[Place], hidden: Sequence[Shown]) -> Piece:
-        numbers = tuple(one.number for one in places if one.start < end and one.end > start)
-        begins = tuple(number for number in numbers if number not in self._told)
-        self._told.update(begins)
-        kind = next((one.kind for one in hidden if one.at < end and one.end > start), None)
-        ends = tuple(one.number for one in places if one.end == end and one.start < end)
-        return Piece(self.text[start:end], start, end, numbers, begins, ends, kind)
+        count = bisect_left(self._extra, end, key=lambda one: one.at)
+        found, self._extra = self._extra[:count], self._extra[count:]
+        return found
 
 
 def _extra(one: Shown) -> Piece:

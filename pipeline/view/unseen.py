@@ -5,7 +5,7 @@ where it stands between what both have.
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.document import Unseen
@@ -39,33 +39,20 @@ def shown_in(
     if max(len(text), len(full)) > _LONGEST:
         return (), tuple(told)
     here = places_in(full, without)
-    home = range(len(full)) if text == full else _homes(text, without, here)
-    left, found = list(told), list[Shown]()
-    for start, end in _stretches(full, here):
-        piece = full[start:end]
-        at = home[start]
-        found.append(Shown(_kind_of(piece, left), piece, at, end if text == full else at))
-    return tuple(found), tuple(left)
-
-
-def _homes(text: str, without: str, here: Sequence[int]) -> list[int]:
-    """The place in `text` before which each character of the full one belongs: behind the last one that both have."""
     there = range(len(without)) if text == without else places_in(without, text)
-    places, last = list[int](), 0
-    for at in here:
-        places.append(last)
-        if at >= 0 and there[at] >= 0:
-            last = there[at] + 1
-    return places
-
-
-def _stretches(full: str, here: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The starts and ends of what is in the full text alone: from a character that counts to the last one in a row."""
+    last, left, found = 0, list(told), list[Shown]()
     counted = (place for place, one in enumerate(full) if counts(one))
+    # from a character that counts to the last one in a row is hidden what the full text has alone; it belongs in the
+    # text behind the last character that both have
     for hidden, places in itertools.groupby(counted, key=lambda place: here[place] < 0):
+        run = list(places)
         if hidden:
-            run = list(places)
-            yield run[0], run[-1] + 1
+            start, end = run[0], run[-1] + 1
+            span = (start, end) if text == full else (last, last)
+            found.append(Shown(_kind_of(full[start:end], left), full[start:end], *span))
+        else:
+            last = next((there[here[place]] + 1 for place in reversed(run) if there[here[place]] >= 0), last)
+    return tuple(found), tuple(left)
 
 
 def _kind_of(piece: str, left: list[Unseen]) -> str:

@@ -7,23 +7,23 @@ rest is shown.
 import hashlib
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.document import Parsed, Section, Unseen
+from pipeline.document import Section, Unseen
 from pipeline.errors import BadPartError, DocumentError, Failure, MachineRefusedError
 from pipeline.inbox.intake import staging_of
 from pipeline.outbox.placement import archive_folder
 from pipeline.parse import Options
 from pipeline.parse.view.messages import KINDS
-from pipeline.parse.view.seen import Mark, Pages, PageText, Stretch
+from pipeline.parse.view.seen import Mark, PageText, Stretch
 from pipeline.plan import Site
 from pipeline.proof.kept import BytesGoneError, kept
 from pipeline.records.types import Document
 from pipeline.review.seen import entry_of, row_of
 from pipeline.states import State
-from pipeline.view.drawer import Drawer, refusal
+from pipeline.view.drawer import Drawer
 from pipeline.view.places import Place, places_of
 from pipeline.view.png import png
 from pipeline.view.unseen import Shown, shown_in
@@ -76,14 +76,8 @@ class Viewed:
         return bisect_right(self.page_starts, offset) or None
 
 
-@dataclass(frozen=True)
-class _Reading:
-    """The structure of a text, by its document read again."""
-
-    page_starts: tuple[int, ...] = ()
-    sections: tuple[Section, ...] = ()
-    hidden: tuple[Shown, ...] = ()
-    elsewhere: tuple[Unseen, ...] = ()
+_Reading = tuple[tuple[int, ...], tuple[Section, ...], tuple[Shown, ...], tuple[Unseen, ...]]
+"""By a document read again: where the pages and sections of its text begin, and its hidden text."""
 
 
 def open_document(site: Site, entry: int, drawer: Drawer) -> Viewed:
@@ -91,17 +85,11 @@ def open_document(site: Site, entry: int, drawer: Drawer) -> Viewed:
     found = entry_of(site, entry)
     row, no_row = _row(site, found)
     text, no_text = _text(site, found)
-    places = places_of(row) if row else ()
-    reading, pages, why_not = _Reading(), Pages((), ()), None
+    seen = Viewed(found, row, no_row, text, no_text, places_of(row) if row else ())
     try:
-        file = kept(site.root, site.at_rest, found).file if found.document else None
-        reading, pages, why_not = _looked_at(found, file, text, places, drawer) if file else (reading, pages, None)
+        return _looked_at(seen, kept(site.root, site.at_rest, found).file, drawer) if found.document else seen
     except BytesGoneError as error:
-        why_not = str(error)
-    return Viewed(
-        found, row, no_row, text, no_text, places, pages.kind or "text", pages.sizes, pages.marks, why_not,
-        reading.page_starts, reading.sections, reading.hidden, reading.elsewhere,
-    )  # fmt: skip
+        return replace(seen, why_not=str(error))
 
 
 def draw_page(site: Site, entry: int, number: int, width: int, drawer: Drawer) -> Drawn:
@@ -131,11 +119,15 @@ def _text(site: Site, entry: Document) -> tuple[str, str | None]:
     """The text from which it was answered, or why there is none."""
     sha256 = entry.text_sha256
     if sha256 is None or entry.document is None:
-        return "", _why_no_text(entry)
-    name = f"text/{sha256}.txt"
+        if entry.failure:
+            sentence = Failure(entry.failure).sentence
+            return "", f"it could not be read: {sentence[0].lower()}{sentence[1:]}"
+        if entry.state == State.DUPLICATE:
+            return "", f"it is a copy of {entry.duplicate_of}, whose text is shown with that"
+        return "", entry.reason or "no text of it was read"
     folder = archive_folder(site.root, entry.job, entry.document)
     waiting = staging_of(site.root / "archive" / entry.job, str(entry.n))
-    for path in (folder / name, waiting / name):
+    for path in (folder / "text" / f"{sha256}.txt", waiting / "text" / f"{sha256}.txt"):
         if path.is_file() and not path.is_symlink():
             try:
                 data = site.at_rest.read_bytes(path)
@@ -148,51 +140,40 @@ def _text(site: Site, entry: Document) -> tuple[str, str | None]:
     return "", f"its text is not in archive/{entry.job}/ any more"
 
 
-def _why_no_text(entry: Document) -> str:
-    if entry.failure:
-        sentence = Failure(entry.failure).sentence
-        return f"it could not be read: {sentence[0].lower()}{sentence[1:]}"
-    if entry.state == State.DUPLICATE:
-        return f"it is a copy of {entry.duplicate_of}, whose text is shown with that"
-    return entry.reason or "no text of it was read"
-
-
-def _looked_at(
-    entry: Document, file: Path, text: str, places: Sequence[Place], drawer: Drawer
-) -> tuple[_Reading, Pages, str | None]:
-    """Return what reading the document again tells of its text, its pages, and why these cannot be drawn."""
-    reading = _Reading()
+def _looked_at(seen: Viewed, file: Path, drawer: Drawer) -> Viewed:
+    """Add what reading the document again tells of its text, and its pages, or why these cannot be drawn."""
+    entry, known = seen.entry, seen
+    key = entry.document, entry.text_sha256, entry.media_type, entry.parse_options.hidden, bool(entry.hidden)
     try:
-        key = entry.document, entry.text_sha256, entry.media_type, entry.parse_options.hidden, bool(entry.hidden)
-        reading = drawer.remembered(key, lambda: _read(entry, file, text, drawer)) if text else reading
+        if seen.text:
+            starts, sections, hidden, elsewhere = drawer.remembered(key, lambda: _read(seen, file, drawer))
+            known = replace(seen, page_starts=starts, sections=sections, hidden=hidden, elsewhere=elsewhere)
         if entry.media_type not in KINDS and entry.media_type is not None:
-            return reading, Pages((), ()), None
-        asked = _page_texts(text, places, reading.page_starts)
-        return reading, drawer.remembered((key, asked), lambda: drawer.pages(file, _options(entry), asked)), None
+            return known
+        asked = _page_texts(seen.text, seen.places, known.page_starts)
+        pages = drawer.remembered((key, asked), lambda: drawer.pages(file, _options(entry), asked))
+        return replace(known, kind=pages.kind or "text", sizes=pages.sizes, marks=pages.marks)
     except DocumentError as error:
         told = entry.media_type is None and error.failure in (entry.failure, Failure.UNSUPPORTED)
-        return reading, Pages((), ()), None if told else _sentence(error)
+        return replace(known, why_not=None if told else _sentence(error))
     except (MachineRefusedError, OSError, RuntimeError) as error:
-        return _Reading(), Pages((), ()), _sentence(error)
+        return replace(seen, why_not=_sentence(error))
 
 
-def _read(entry: Document, file: Path, text: str, drawer: Drawer) -> _Reading:
+def _read(seen: Viewed, file: Path, drawer: Drawer) -> _Reading:
     """The structure of the text; none where the document cannot be read again."""
+    entry = seen.entry
+    hidden: tuple[tuple[Shown, ...], tuple[Unseen, ...]] = (), ()
     drops = entry.parse_options.hidden != "keep"
     try:
         own = drawer.read(file, entry.path, _options(entry, drops))
-        same = own.text == text
-        hidden: tuple[tuple[Shown, ...], tuple[Unseen, ...]] = (), ()
         if entry.hidden:
             other = drawer.read(file, entry.path, _options(entry, not drops))
-            hidden = _hidden(text, *((own, other) if drops else (other, own)))
+            without, full = (own, other) if drops else (other, own)
+            hidden = shown_in(seen.text, without.text, full.text, without.unseen)
     except DocumentError:
-        return _Reading()
-    return _Reading(own.page_starts if same else (), own.sections if same else (), *hidden)
-
-
-def _hidden(text: str, without: Parsed, full: Parsed) -> tuple[tuple[Shown, ...], tuple[Unseen, ...]]:
-    return shown_in(text, without.text, full.text, without.unseen)
+        return (), (), (), ()
+    return (own.page_starts, own.sections, *hidden) if own.text == seen.text else ((), (), *hidden)
 
 
 def _options(entry: Document, drops: bool | None = None) -> Options:
@@ -202,7 +183,6 @@ def _options(entry: Document, drops: bool | None = None) -> Options:
 
 
 def _page_texts(text: str, places: Sequence[Place], starts: Sequence[int]) -> tuple[PageText, ...]:
-    """The texts of those pages on which something is looked for."""
     found: dict[int, PageText] = {}
     bounds = [*starts, len(text)]
     for place in places[:_MOST_PLACES]:
@@ -224,7 +204,7 @@ def _sentence(error: Exception) -> str:
         case DocumentError():
             return error.reason
         case MachineRefusedError():
-            return refusal(error)
+            return str(error).partition("\n")[0]
         case OSError():
             return error.strerror or "reading failed"
         case LookupError():

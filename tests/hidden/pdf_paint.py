@@ -42,6 +42,7 @@ HIDING = {
     "opacity 0": _opacity(b"/ca 0"),
     "opacity 1%": _opacity(b"/ca 0.01"),
     "white on white": Added(say(before=b"1 g")),
+    "white in a form": Added(b"/X Do", b"/XObject << /X 6 0 R >>", objects=(form(say(before=b"1 g")),)),
     "grey 0.95": Added(say(before=b"0.95 g")),
     "pale cream": Added(say(before=b"1 1 0.95 rg")),
     "black on black": Added(b"0 g 50 380 400 60 re f " + say(before=b"0 g")),

@@ -4,8 +4,7 @@ from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.pdf.attachments import Attachments
-from pipeline.parse.pdf.binding import VERSION, pdfium, raw
-from pipeline.parse.pdf.opening import opened
+from pipeline.parse.pdf.binding import VERSION, opened, pdfium, raw
 from pipeline.parse.pdf.outline import Bookmark, bookmarks_of, placed
 from pipeline.parse.pdf.pages import PageReader
 from pipeline.parse.pdf.text.hyphens import join_words

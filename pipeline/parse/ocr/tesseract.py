@@ -4,14 +4,16 @@ Pictures come from the parsers' children as PGM files, so that no file of a stra
 runs with one thread, which makes its answer depend on the picture, its version and its language data alone.
 """
 
+import contextlib
 import hashlib
+import json
 import os
 import re
 import select
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +21,74 @@ from typing import Any
 from pipeline.document import Parsed, Picture
 from pipeline.parse.child.channel import ChannelClosedError, ChannelTimeoutError
 from pipeline.parse.child.process import ServerProcess
+from pipeline.parse.encoding.legible import share_of_odd_words
 from pipeline.parse.limits import Limits
-from pipeline.parse.ocr.recognised import Detected, Recognised, lacking, parse_detected, parse_recognised
 from pipeline.parse.options import NO_WORDS, Far, nowhere
+
+_COLUMNS = 12  # of its table of words, which stands before the text
+_WORD = "5"  # the level of a row that is a word
+_NOTHING = 60.0  # of 100: below, a mean confidence says that nothing was read
+_SURE = 80.0  # above, that something was; Hebrew taken for German may have 67, a bad fax 75
+_ODD = 0.5  # of its characters, in words that nobody spells so
+_ROTATE = re.compile(r"^Rotate: (\d+)$", re.MULTILINE)
+_SCRIPT = re.compile(r"^Script: (\w+)$", re.MULTILINE)
+_LANGUAGES: Mapping[str, str] = json.loads(Path(__file__).with_name("languages.json").read_text())
+"""Scripts as `osd.traineddata` of Tesseract 4 and 5 names them -> languages by the codes of tessdata."""
+_SHOWN = 3  # languages that are named
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """The text of a picture, and how sure Tesseract is of its letters: the mean of its words', 0 to 100."""
+
+    text: str
+    confidence: float
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the text is that of the picture without doubt; an empty one is."""
+        return not self.text or self.confidence >= _SURE
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether the text is that of the picture, if nothing speaks against it."""
+        return self.is_sure or (self.confidence >= _NOTHING and share_of_odd_words(self.text) <= _ODD)
+
+
+def parse_recognised(output: str) -> Recognised:
+    """Read what Tesseract writes with tessedit_create_tsv and tessedit_create_txt: a table of words, then the text.
+
+    No line of a text has a tab.
+    """
+    letters = total = 0.0
+    text: list[str] = []
+    for line in output.split("\n"):
+        row = line.split("\t")
+        if len(row) != _COLUMNS:
+            text.append(line)
+        elif row[0] == _WORD and (word := row[-1].strip()):
+            letters += len(word)
+            with contextlib.suppress(ValueError):
+                total += len(word) * min(100.0, max(0.0, float(row[-2])))
+    return Recognised("\n".join(text).replace("\f", "").strip(), total / letters if letters else 0.0)
+
+
+def parse_detected(output: str) -> tuple[str, int]:
+    """Read the script, as Tesseract calls it, and by how many degrees the picture must be turned, as it writes them
+    with --psm 0; "" and 0 where there are too few letters."""
+    script, rotate = _SCRIPT.search(output), _ROTATE.search(output)
+    return script[1] if script else "", int(rotate[1]) % 360 if rotate else 0
+
+
+def lacking(script: str, languages: Iterable[str]) -> str:
+    """The languages to install to read a script, where none of `languages` writes it; "" where one does, or may."""
+    needed = _LANGUAGES.get(script, "").split()
+    here = set(languages)
+    if not needed or not here.isdisjoint([*needed, *(f"{name}_vert" for name in needed), f"script/{script}"]):
+        return ""
+    shown = " or ".join(needed[:_SHOWN])
+    return f"{shown}, say" if len(needed) > _SHOWN else shown
+
 
 _MEMORY = 1 << 30  # bytes of address space that Tesseract needs beside the picture
 _OSD = "osd"
@@ -128,59 +195,44 @@ class PageReader:
         return replace(parsed, parser=f"{parsed.parser}; {self._tesseract.name}")
 
     def _text_or_reason(self, unpacked: int, image: Picture) -> tuple[str, str]:
+        """The text, or why there is none: what is in another language's letters comes out as nonsense."""
         source = os.memfd_create("page")  # sees this picture only, and has an offset of its own
         try:
-            _copy(unpacked, image.offset, image.size, source)
-            return self._judged(source)
+            at, end = image.offset, image.offset + image.size
+            while at < end and (done := os.sendfile(source, unpacked, at, end - at)):  # in the kernel: it may be large
+                at += done
+            found = self._recognised(source)
+            if found.is_sure:
+                return found.text, ""
+            (script, rotate), used = self._detected(source), "+".join(self._tesseract.languages)
+            if needed := lacking(script, self._tesseract.languages):
+                told = f"its script looks like {script}, and it was read as {used}"
+                return "", f"not read: {told}; install {needed}, and name it in the job's ocr languages if it names any"
+            if not found.is_likely and rotate:
+                found = self._recognised(source, "--psm", "1")
+            return (
+                (found.text, "") if found.is_likely else ("", f"{NO_WORDS} as {used}; another language needs its data")
+            )
         except OcrError as error:
             return "", f"not recognised: {error}"
         finally:
             os.close(source)
 
-    def _judged(self, source: int) -> tuple[str, str]:
-        """The text, or why there is none: what is in another language's letters comes out as nonsense."""
-        found = self._recognised(source)
-        if found.is_sure:
-            return found.text, ""
-        detected, used = self._detected(source), "+".join(self._tesseract.languages)
-        if needed := lacking(detected.script, self._tesseract.languages):
-            told = f"its script looks like {detected.script}, and it was read as {used}"
-            return "", f"not read: {told}; install {needed}, and name it in the job's ocr languages if it names any"
-        if found.is_likely:
-            return found.text, ""
-        if detected.rotate:
-            turned = self._recognised(source, "--psm", "1")
-            if turned.is_likely:
-                return turned.text, ""
-        return "", f"{NO_WORDS} as {used}; another language needs its data"
-
     def _recognised(self, source: int, *options: str) -> Recognised:
         languages = "+".join(self._tesseract.languages)
         return parse_recognised(self._run(source, "-l", languages, *options, *_TABLE_AND_TEXT))
 
-    def _detected(self, source: int) -> Detected:
+    def _detected(self, source: int) -> tuple[str, int]:
         """The script of a picture and which side is up, if its data is installed and there is enough to see."""
-        if not self._tesseract.osd:
-            return Detected("", 0)
         try:
-            return parse_detected(self._run(source, "-l", _OSD, "--psm", "0"))
+            return parse_detected(self._run(source, "-l", _OSD, "--psm", "0") if self._tesseract.osd else "")
         except OcrError:  # it ends with an error where it sees too few letters
-            return Detected("", 0)
+            return "", 0
 
     def _run(self, source: int, *options: str) -> str:
-        """The output of Tesseract for the picture open at `source`."""
         os.lseek(source, 0, os.SEEK_SET)
-        tesseract = self._tesseract
-        command = [
-            tesseract.program,
-            "stdin",
-            "stdout",
-            "--tessdata-dir",
-            str(tesseract.data),
-            "--dpi",
-            "300",
-            *options,
-        ]
+        data = "--tessdata-dir", str(self._tesseract.data)
+        command = [self._tesseract.program, "stdin", "stdout", *data, "--dpi", "300", *options]
         ours, theirs = os.pipe2(os.O_CLOEXEC)
         try:
             try:
@@ -200,13 +252,6 @@ class PageReader:
         if ended is None or ended[0]:
             raise OcrError(f"Tesseract ended with {ended[0] if ended else 'its server'}")
         return text.decode("utf-8", "replace")
-
-
-def _copy(source: int, offset: int, size: int, target: int) -> None:
-    """Copy `size` bytes of `source` from `offset` to `target` in the kernel: pictures are large, not needed here."""
-    end = offset + size
-    while offset < end and (done := os.sendfile(target, source, offset, end - offset)):
-        offset += done
 
 
 def _read_until_end(fd: int, deadline: float) -> bytes:

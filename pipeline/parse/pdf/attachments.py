@@ -3,7 +3,7 @@
 import ctypes
 import hashlib
 import re
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from pipeline.errors import Failure
@@ -38,23 +38,23 @@ class Attachments:
         """Add one attached file. Raises DocumentError(BOMB) beyond what is allowed."""
         if not handle:
             return
-        name = string(lambda buffer, size: raw.FPDFAttachment_GetName(handle, buffer, size)) or "attachment"
+        name = string(partial(raw.FPDFAttachment_GetName, handle)) or "attachment"
         if not self._members.open:
             self._members.add(name, ())
             return
-        data = None if self._encrypted else _bytes_of(handle)
-        if self._encrypted or (data and _is_payload(handle) and not data.startswith(_PDF)):
-            self._refuse_encrypted(name)
+        data, met = None if self._encrypted else _bytes_of(handle), name.encode("utf-8", "replace")
+        # whether the document around it says that it is an encrypted document (ISO 32000-2, 7.6.7)
+        is_payload = bool(data) and string(partial(raw.FPDFAttachment_GetAFRelationship, handle)) == _PAYLOAD
+        if self._encrypted or (data and is_payload and not data.startswith(_PDF)):
+            if met not in self._met:
+                self._met.add(met)
+                told = "a file attached to a PDF, encrypted with a password"
+                self._members.refuse(name, 0, Failure.ENCRYPTED, told)
         elif data is None:
             self._members.refuse(name, 0, Failure.CORRUPT, "its bytes cannot be read from the PDF")
-        elif (digest := hashlib.sha256(name.encode("utf-8", "replace") + b"\0" + data).digest()) not in self._met:
+        elif (digest := hashlib.sha256(met + b"\0" + data).digest()) not in self._met:
             self._met.add(digest)
-            self._members.add(name, _chunks(data))
-
-    def _refuse_encrypted(self, name: str) -> None:
-        if (key := name.encode("utf-8", "replace")) not in self._met:
-            self._met.add(key)
-            self._members.refuse(name, 0, Failure.ENCRYPTED, "a file attached to a PDF, encrypted with a password")
+            self._members.add(name, iter((data,)))
 
 
 def _are_encrypted(data: bytes) -> bool:
@@ -63,24 +63,13 @@ def _are_encrypted(data: bytes) -> bool:
     pdfium reads them by the filter of all other streams, which is none then, and would give the encrypted bytes. The
     dictionary of encryption is never encrypted itself, nor compressed (7.5.7).
     """
-    if b"/EFF" not in data:
-        return False
-    for number, generation in set(_ENCRYPT.findall(data)):
+    for number, generation in set(_ENCRYPT.findall(data)) if b"/EFF" in data else ():
         for begin in re.finditer(rb"(?<!\d)%s\s+%s\s+obj" % (number, generation), data):
             dictionary = data[begin.end() : begin.end() + _LONGEST].partition(b"endobj")[0]
-            if (files := _filter(b"EFF", dictionary)) and files not in {b"Identity", _filter(b"StmF", dictionary)}:
+            files, streams = (re.search(_FILTER % key, dictionary) for key in (b"EFF", b"StmF"))
+            if files and files[1] not in {b"Identity", streams[1] if streams else None}:
                 return True
     return False
-
-
-def _filter(key: bytes, dictionary: bytes) -> bytes | None:
-    found = re.search(_FILTER % key, dictionary)
-    return found[1] if found else None
-
-
-def _is_payload(handle: Any) -> bool:
-    """Whether the document around it says that it is an encrypted document (ISO 32000-2, 7.6.7)."""
-    return string(lambda buffer, size: raw.FPDFAttachment_GetAFRelationship(handle, buffer, size)) == _PAYLOAD
 
 
 def _bytes_of(handle: Any) -> bytes | None:
@@ -91,7 +80,3 @@ def _bytes_of(handle: Any) -> bytes | None:
     if size.value and not raw.FPDFAttachment_GetFile(handle, buffer, size.value, size):
         return None
     return buffer.raw
-
-
-def _chunks(data: bytes) -> Iterator[bytes]:
-    yield data

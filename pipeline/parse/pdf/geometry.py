@@ -1,9 +1,33 @@
 """Boxes and matrices of a page, in points. Numbers come from the document: they may be huge, or no numbers at all."""
 
+from collections.abc import Iterable
+
 Rectangle = tuple[float, float, float, float]  # left, bottom, right, top
 Matrix = tuple[float, float, float, float, float, float] | None  # None: nothing is moved
 IDENTITY = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 MARGIN = 1.0  # points by which a text may stick out of a box that it is within
+
+
+def around(boxes: Iterable[Rectangle]) -> Rectangle:
+    """The box around boxes, of which there is one at least."""
+    lefts, bottoms, rights, tops = zip(*boxes, strict=True)
+    return min(lefts), min(bottoms), max(rights), max(tops)
+
+
+def around_points(points: Iterable[tuple[float, float]]) -> Rectangle:
+    """The box around points, of which there is one at least."""
+    xs, ys = zip(*points, strict=True)
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+def wider(box: Rectangle, margin: float) -> Rectangle:
+    """A box with a margin on each side."""
+    return box[0] - margin, box[1] - margin, box[2] + margin, box[3] + margin
+
+
+def turned(box: Rectangle) -> Rectangle:
+    """A box with its axes exchanged."""
+    return box[1], box[0], box[3], box[2]
 
 
 def transformed(box: Rectangle, matrix: Matrix) -> Rectangle:
@@ -13,9 +37,7 @@ def transformed(box: Rectangle, matrix: Matrix) -> Rectangle:
     a, b, c, d, e, f = matrix
     if b == 0.0 == c and a > 0.0 < d:
         return a * box[0] + e, d * box[1] + f, a * box[2] + e, d * box[3] + f
-    corners = [(a * x + c * y + e, b * x + d * y + f) for x in (box[0], box[2]) for y in (box[1], box[3])]
-    xs, ys = [x for x, _ in corners], [y for _, y in corners]
-    return min(xs), min(ys), max(xs), max(ys)
+    return around_points((a * x + c * y + e, b * x + d * y + f) for x in (box[0], box[2]) for y in (box[1], box[3]))
 
 
 def times(inner: tuple[float, float, float, float, float, float], outer: Matrix) -> Matrix:

@@ -3,10 +3,11 @@
 import re
 import zlib
 
-from pipeline.parse.pdf.objects import mark_names
+from pipeline.parse.pdf.objects import marks_of, tag_of
 
 _NAME = b"/OCProperties"
 _PACKED = re.compile(rb"/ObjStm[^>]{0,300}>>\s{0,4}stream\r?\n|/ObjStm")
+_STREAM = re.compile(rb"stream\r?\n")
 _MOST = 32 * 2**20  # bytes unpacked in search of them
 
 
@@ -16,9 +17,10 @@ def may_have_layers(data: bytes) -> bool:
         return True
     left = _MOST
     for match in _PACKED.finditer(data):
-        start = match.end() if match.group().endswith(b"\n") else _stream_after(data, match.end())
+        start = match if match.group().endswith(b"\n") else _STREAM.search(data, match.end(), match.end() + 2000)
         try:
-            unpacked = zlib.decompressobj().decompress(memoryview(data)[start:], left) if start else b""
+            packed = memoryview(data)[start.end() :] if start else b""
+            unpacked = zlib.decompressobj().decompress(packed, left)
         except zlib.error:  # encrypted, or packed in another way
             return True
         left -= len(unpacked)
@@ -27,11 +29,6 @@ def may_have_layers(data: bytes) -> bool:
     return False
 
 
-def _stream_after(data: bytes, place: int) -> int:
-    match = re.compile(rb"stream\r?\n").search(data, place, place + 2000)
-    return match.end() if match else 0
-
-
 def is_in_layer(item: int) -> bool:
     """Whether a page object is marked as part of a layer."""
-    return "OC" in mark_names(item)
+    return "OC" in map(tag_of, marks_of(item))

@@ -8,11 +8,11 @@ number is a C int to them.
 import ctypes
 from collections.abc import Callable, Iterable, Iterator
 from ctypes import addressof, c_int, c_uint, c_ulong, c_void_p
-from itertools import chain, repeat
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from pipeline.parse.pdf.binding import raw
-from pipeline.parse.pdf.geometry import Rectangle, transformed
+from pipeline.parse.pdf.geometry import Rectangle, around_points, transformed
 
 TEXT, PATH, IMAGE, SHADING, FORM = 1, 2, 3, 4, 5  # types of page objects
 Colour = tuple[int, int, int, int]  # red, green, blue and alpha, 0 to 255
@@ -131,37 +131,30 @@ def segments_of(path: int) -> int:
     return int(_count_path(argument(path)))
 
 
-def parts_of(path: int, least: int) -> Iterator[Rectangle]:
-    """The box around each part of a path that has more than `least` segments, in the space that the path is in."""
-    handle, matrix = argument(path), matrix_of(path)
-    segments = (_get_path_segment(handle, place) for place in range(segments_of(path)))
-    return (transformed(box, matrix) for box in _parts(segments, least))
-
-
-def parts_of_borders(item: int, least: int) -> Iterator[Rectangle]:
-    """The box around each part of an object's borders that has more than `least` segments."""
-    borders = borders_of_text(item)
-    for number in range(_count_clips(borders)):
-        segments = (_get_segment(borders, number, place) for place in range(count_points(borders, number)))
-        yield from _parts(segments, least)
-
-
 def segments_of_borders(item: int) -> int:
     """How many segments the borders of an object have."""
     borders = borders_of_text(item)
     return sum(max(0, count_points(borders, number)) for number in range(_count_clips(borders)))
 
 
-def _parts(segments: Iterable[int], least: int) -> Iterator[Rectangle]:
-    xs, ys = list[float](), list[float]()
-    for segment in chain(segments, [0]):
+def parts_of(item: int, least: int, *, borders: bool) -> Iterator[Rectangle]:
+    """The box around each part of a path that has more than `least` segments, in the space that the path is in; or of
+    an object's borders."""
+    if borders:
+        clip = borders_of_text(item)
+        counts = [count_points(clip, number) for number in range(_count_clips(clip))]
+        paths = [[_get_segment(clip, number, place) for place in range(count)] for number, count in enumerate(counts)]
+    else:
+        paths = [[_get_path_segment(argument(item), place) for place in range(segments_of(item))]]
+    matrix = None if borders else matrix_of(item)
+    points = list[tuple[float, float]]()
+    for segment in (one for path in paths for one in (*path, 0)):
         if not segment or _get_segment_kind(argument(segment)) == raw.FPDF_SEGMENT_MOVETO:
-            if len(xs) > least:
-                yield min(xs), min(ys), max(xs), max(ys)
-            xs, ys = [], []
+            if len(points) > least:
+                yield transformed(around_points(points), matrix)
+            points = []
         if segment and _get_point(argument(segment), _LEFT, _BOTTOM):
-            xs.append(_sides[0])
-            ys.append(_sides[1])
+            points.append((_sides[0], _sides[1]))
 
 
 def is_mixed(item: int) -> bool:
@@ -210,13 +203,15 @@ def point_of(borders: Any, number: int, place: int) -> tuple[float, float] | Non
     return _sides[0], _sides[1]
 
 
-def mark_names(item: int) -> set[str]:
-    """The tags of the marked content that an object is part of."""
-    names, size = set(), c_ulong()
-    for place in range(_count_marks(argument(item))):
-        buffer = (ctypes.c_ushort * _TAG)()
-        mark = argument(_get_mark(argument(item), index(place)))
-        room = index(ctypes.sizeof(buffer))
-        if _get_mark_name(mark, argument(addressof(buffer)), room, argument(addressof(size))):
-            names.add(bytes(buffer)[: max(0, size.value - 2)].decode("utf-16-le", "replace"))
-    return names
+def marks_of(item: int) -> list[int]:
+    """The marked content that an object is part of, the outermost first."""
+    handle = argument(item)
+    return [_get_mark(handle, index(place)) or 0 for place in range(_count_marks(handle))]
+
+
+def tag_of(mark: int) -> str:
+    """The tag of marked content."""
+    buffer, size = (ctypes.c_ushort * _TAG)(), c_ulong()
+    room = index(ctypes.sizeof(buffer))
+    _get_mark_name(argument(mark), argument(addressof(buffer)), room, argument(addressof(size)))
+    return bytes(buffer)[: max(0, size.value - 2)].decode("utf-16-le", "replace")

@@ -2,9 +2,9 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from pipeline.parse.pdf.binding import pointer, raw, string
@@ -26,45 +26,32 @@ class Bookmark:
 def bookmarks_of(document: Any) -> dict[int, list[Bookmark]]:
     """The bookmarks by page, from 0, in order; those that lead nowhere are left out, and loops end where they begin."""
     found: dict[int, list[Bookmark]] = defaultdict(list)
-    for handle, level in _walk(document):
+    waiting, met = [(raw.FPDFBookmark_GetFirstChild(document, None), 1)], set[int]()
+    while waiting and len(met) < _MOST:  # depth first
+        handle, level = waiting.pop()
+        if not handle or (address := pointer(handle)) in met:
+            continue
+        met.add(address)
         title = string(partial(raw.FPDFBookmark_GetTitle, handle))
         target = raw.FPDFBookmark_GetDest(document, handle)
         page = raw.FPDFDest_GetDestPageIndex(document, target) if target else -1
         if page >= 0 and title.strip():
             found[page].append(Bookmark(title, level))
-    return found
-
-
-def _walk(document: Any) -> Iterator[tuple[Any, int]]:
-    """The handles of all bookmarks with their levels, depth first, each once."""
-    waiting, met = [(raw.FPDFBookmark_GetFirstChild(document, None), 1)], set[int]()
-    while waiting and len(met) < _MOST:
-        handle, level = waiting.pop()
-        if not handle or (address := pointer(handle)) in met:
-            continue
-        met.add(address)
-        yield handle, level
         waiting.append((raw.FPDFBookmark_GetNextSibling(document, handle), level))
         if level < _DEEPEST:
             waiting.append((raw.FPDFBookmark_GetFirstChild(document, handle), level + 1))
+    return found
 
 
 def placed(text: str, bookmarks: list[Bookmark]) -> list[tuple[int, Bookmark]]:
     """A page's bookmarks, each with the start of the line of text that it names, ascending; 0 where none does."""
     if not bookmarks:
         return []
-    lines = _lines(text)
-    places = [(_place(lines, _words(one.title)), one) for one in bookmarks]
-    return sorted(places, key=lambda one: one[0])
-
-
-def _lines(text: str) -> list[tuple[int, list[str]]]:
-    """The start and the words of each line."""
     lines, start = [], 0
     for line in text.split("\n"):
         lines.append((start, _words(line)))
         start += len(line) + 1
-    return lines
+    return sorted(((_place(lines, _words(one.title)), one) for one in bookmarks), key=itemgetter(0))
 
 
 def _words(text: str) -> list[str]:

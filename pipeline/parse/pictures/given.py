@@ -88,30 +88,22 @@ class Pictures:
     def _miss(self, name: str, draw: Callable[[], bytes | None], allowed: bool, *, beside: bool = False) -> None:
         if name in self._options.unread:
             self.unread[name] = self._options.unread[name]
-        elif not (allowed and self._options.images and self._members.open and self._give(name, draw, beside)):
-            self.left.append(name)
-
-    def _give(self, name: str, draw: Callable[[], bytes | None], beside: bool) -> bool:
-        pixels = draw()
-        if pixels is None:
-            return False
-        digest = hashlib.sha256(pixels).digest()
-        if digest not in self._given:
+            return
+        pixels = draw() if allowed and self._options.images and self._members.open else None
+        digest = hashlib.sha256(pixels or b"").digest()
+        if pixels is not None and digest not in self._given:
             pixels = straightened(pixels)
-            if len(pixels) > self._members.room:
-                return False
-            self._given[digest] = self._members.write_picture(pixels)
-            self._count(len(pixels), beside)
-        self._members.picture(name, *self._given[digest])
-        return True
-
-    def _count(self, pixels: int, beside: bool) -> None:
-        self._pages += not beside
-        self._beside += beside
-        self._pixels += pixels if beside else 0
+            if len(pixels) <= self._members.room:
+                self._given[digest] = self._members.write_picture(pixels)
+                self._pages += not beside
+                self._beside += beside
+                self._pixels += len(pixels) if beside else 0
+        if pixels is not None and digest in self._given:
+            self._members.picture(name, *self._given[digest])
+        else:
+            self.left.append(name)
 
 
 def _listed(names: list[str]) -> str:
-    """The first few names, and how many more there are."""
     few = ", ".join(names[:_FEW])
     return f"{few} and {len(names) - _FEW} more" if len(names) > _FEW else few

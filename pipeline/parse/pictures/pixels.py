@@ -8,6 +8,7 @@ import io
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import islice, pairwise
@@ -30,6 +31,7 @@ _MOST_ASKEW, _STEP, _FINE = 12.0, 1.0, 0.25  # degrees by which a page may lie a
 _LEAST = 0.75  # degrees that Tesseract reads as well
 _ACROSS = 400  # pixels of the copy by which the angle is found
 _CLEARLY = 1.15  # times as unlike as in the picture as it is
+_BROKEN = (OSError, RuntimeError, ValueError, SyntaxError, EOFError, TypeError, IndexError, KeyError, ArithmeticError)
 _ORIENTATION, _ON_THEIR_SIDE = 0x0112, {5, 6, 7, 8}  # EXIF's tag, and those of its values that turn a picture
 
 if HERE:
@@ -60,7 +62,7 @@ def enlarged(data: bytes) -> bytes | None:
 def pages(data: bytes, *, all_frames: bool) -> Iterator[bytes]:
     """Each page of a picture file, or only the first, as a PGM file. Raises DocumentError."""
     with _opened(data) as picture:
-        frames = ImageSequence.Iterator(picture) if all_frames else iter([picture])
+        frames = ImageSequence.Iterator(picture) if all_frames else [picture]
         for number, frame in enumerate(frames):
             if number == _MOST_PAGES:
                 raise DocumentError(Failure.TOO_LARGE, f"a picture of more than {_MOST_PAGES} pages")
@@ -70,8 +72,11 @@ def pages(data: bytes, *, all_frames: bool) -> Iterator[bytes]:
 def sizes(data: bytes, *, all_frames: bool) -> list[tuple[int, int]]:
     """The pixels across and down of each page, or only of the first, upright as its EXIF says. Raises DocumentError."""
     with _opened(data) as picture:
-        frames = ImageSequence.Iterator(picture) if all_frames else iter([picture])
-        return [_upright(frame) for frame in islice(frames, _MOST_PAGES)]
+        found = list[tuple[int, int]]()
+        for frame in islice(ImageSequence.Iterator(picture) if all_frames else [picture], _MOST_PAGES):
+            is_turned = frame.getexif().get(_ORIENTATION) in _ON_THEIR_SIDE
+            found.append((frame.height, frame.width) if is_turned else frame.size)
+        return found
 
 
 def coloured(data: bytes, number: int, width: int, height: int) -> bytes:
@@ -84,11 +89,6 @@ def coloured(data: bytes, number: int, width: int, height: int) -> bytes:
         return upright.convert("RGB").resize((width, height), Image.Resampling.BILINEAR, reducing_gap=2.0).tobytes()
 
 
-def _upright(frame: "Picture") -> tuple[int, int]:
-    width, height = frame.size
-    return (height, width) if frame.getexif().get(_ORIENTATION) in _ON_THEIR_SIDE else (width, height)
-
-
 @contextmanager
 def _opened(data: bytes) -> "Iterator[Picture]":
     try:
@@ -96,17 +96,7 @@ def _opened(data: bytes) -> "Iterator[Picture]":
             yield picture
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
         raise DocumentError(Failure.TOO_LARGE, f"a picture of more than {_MOST_PIXELS:,} pixels") from error
-    except (
-        OSError,
-        RuntimeError,
-        ValueError,
-        SyntaxError,
-        EOFError,
-        TypeError,
-        IndexError,
-        KeyError,
-        ArithmeticError,
-    ) as error:
+    except _BROKEN as error:
         raise DocumentError(Failure.CORRUPT, f"not a readable picture: {error}") from error
 
 
@@ -136,29 +126,18 @@ def straightened(pgm: bytes) -> bytes:
         return pgm
     with Image.open(io.BytesIO(pgm), formats=("PPM",)) as picture:
         picture.load()
-    angle = _angle(picture)
-    if abs(angle) < _LEAST:
+    small = picture.reduce(max(1, picture.width // _ACROSS))
+    contrast = partial(_contrast, small, _ground(small))
+    coarse = max(_around(0.0, _STEP, _MOST_ASKEW), key=contrast)
+    angle = max(_around(coarse, _FINE, _STEP), key=contrast)
+    if contrast(angle) <= _CLEARLY * contrast(0.0) or abs(angle) < _LEAST:
         return pgm
-    turned = picture.rotate(angle, Image.Resampling.BICUBIC, expand=True, fillcolor=_ground(picture))
-    return _pgm(turned)
+    return _pgm(picture.rotate(angle, Image.Resampling.BICUBIC, expand=True, fillcolor=_ground(picture)))
 
 
-def _angle(picture: "Picture") -> float:
-    times = max(1, picture.width // _ACROSS)
-    small = picture.reduce(times)
-    ground = _ground(small)
-    coarse = _best(small, ground, 0.0, _STEP, _MOST_ASKEW)
-    fine = _best(small, ground, coarse, _FINE, _STEP)
-    return fine if _contrast(small, ground, fine) > _CLEARLY * _contrast(small, ground, 0.0) else 0.0
-
-
-def _best(picture: "Picture", ground: int, middle: float, step: float, reach: float) -> float:
-    """The angle at which rows are most unlike, of those in steps around a middle one."""
+def _around(middle: float, step: float, reach: float) -> list[float]:
     count = round(reach / step)
-    return max(
-        (middle + step * number for number in range(-count, count + 1)),
-        key=lambda angle: _contrast(picture, ground, angle),
-    )
+    return [middle + step * number for number in range(-count, count + 1)]
 
 
 def _contrast(picture: "Picture", ground: int, angle: float) -> float:
@@ -170,6 +149,5 @@ def _contrast(picture: "Picture", ground: int, angle: float) -> float:
 
 
 def _ground(picture: "Picture") -> int:
-    """The grey of which there is most."""
     counts = picture.histogram()
     return counts.index(max(counts))

@@ -20,7 +20,7 @@ class BadPagesError(Exception):
 
 def ask_pages(texts: Sequence[PageText]) -> dict[str, Any]:
     """The request for the sizes of pages, and for marks."""
-    return {"texts": [[one.number, one.text, [list(each) for each in one.stretches]] for one in texts]}
+    return {"texts": texts}
 
 
 def ask_pixels(number: int, width: int) -> dict[str, Any]:

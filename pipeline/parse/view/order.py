@@ -5,7 +5,7 @@ once in both texts hold the two together; between them shorter ones do. What is 
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 _PASSED_OVER = frozenset("|-\xad\u2010\ufffe\ufeff")
@@ -28,7 +28,7 @@ class _Gap(NamedTuple):
 
 def places_in(text: str, other: str) -> list[int]:
     """The place in `other` of each character of `text`; -1 for a character that has none."""
-    ours, theirs = _counted(text), _counted(other)
+    ours, theirs = ([place for place, one in enumerate(some) if counts(one)] for some in (text, other))
     found = [_NOWHERE] * len(text)
     one, two = "".join(map(text.__getitem__, ours)), "".join(map(other.__getitem__, theirs))
     for place, at in enumerate(_matched(one, two)):
@@ -42,53 +42,36 @@ def counts(one: str) -> bool:
     return not one.isspace() and one not in _PASSED_OVER
 
 
-def _counted(text: str) -> list[int]:
-    return [place for place, one in enumerate(text) if counts(one)]
-
-
-def _matched(one: str, two: str) -> list[int]:
+def _matched(one: str, two: str) -> Sequence[int]:
     """The place in `two` of each character of `one`, or -1."""
     if one == two:  # as nearly always
-        return list(range(len(one)))
+        return range(len(one))
     found = [_NOWHERE] * len(one)
     gaps = [_Gap(0, len(one), 0, len(two), 0, False, False)]
     while gaps:
-        gap = _narrowed(one, two, gaps.pop(), found)
-        if gap.a0 < gap.a1 and gap.b0 < gap.b1 and gap.size < len(_SIZES):
-            gaps += _divided(one, two, gap, found)
+        a0, a1, b0, b1, size, left, right = gaps.pop()
+        last = size == len(_SIZES)
+        # what goes on from what is matched beside the gap; in the end also what only stands at its edges
+        while (left or last) and a0 < a1 and b0 < b1 and one[a0] == two[b0]:
+            found[a0] = b0
+            a0, b0 = a0 + 1, b0 + 1
+        while (right or last) and a0 < a1 and b0 < b1 and one[a1 - 1] == two[b1 - 1]:
+            a1, b1 = a1 - 1, b1 - 1
+            found[a1] = b1
+        if a0 == a1 or b0 == b1 or last:
+            continue
+        # stretches that occur once on both sides of the gap, and the gaps between them
+        ours, theirs = _once(one[a0:a1], _SIZES[size]), _once(two[b0:b1], _SIZES[size])
+        both = ((at, theirs.get(stretch, _NOWHERE)) for stretch, at in ours.items())
+        pairs = [(a0 + at, b0 + to) for at, to in both if at != _NOWHERE != to]
+        for a, b in _in_order(pairs):
+            found[a] = b
+            if a > a0 and b > b0:
+                gaps.append(_Gap(a0, a, b0, b, size + 1, left, True))
+            a0, b0, left = a + 1, b + 1, True
+        if a0 < a1 and b0 < b1:
+            gaps.append(_Gap(a0, a1, b0, b1, size + 1, left, right))
     return found
-
-
-def _narrowed(one: str, two: str, gap: _Gap, found: list[int]) -> _Gap:
-    """Match what goes on from what is matched beside a gap; in the end also what only stands at its edges."""
-    a0, a1, b0, b1, size, left, right = gap
-    last = size == len(_SIZES)
-    while (left or last) and a0 < a1 and b0 < b1 and one[a0] == two[b0]:
-        found[a0] = b0
-        a0, b0 = a0 + 1, b0 + 1
-    while (right or last) and a0 < a1 and b0 < b1 and one[a1 - 1] == two[b1 - 1]:
-        a1, b1 = a1 - 1, b1 - 1
-        found[a1] = b1
-    return _Gap(a0, a1, b0, b1, size, left, right)
-
-
-def _divided(one: str, two: str, gap: _Gap, found: list[int]) -> Iterator[_Gap]:
-    """Match the stretches that occur once on both sides of a gap, and yield the gaps between them."""
-    a0, a1, b0, b1, size, left, right = gap
-    for a, b in _in_order(_once_in_both(one[a0:a1], two[b0:b1], _SIZES[size])):
-        a, b = gap.a0 + a, gap.b0 + b
-        found[a] = b
-        if a > a0 and b > b0:
-            yield _Gap(a0, a, b0, b, size + 1, left, True)
-        a0, b0, left = a + 1, b + 1, True
-    if a0 < a1 and b0 < b1:
-        yield _Gap(a0, a1, b0, b1, size + 1, left, right)
-
-
-def _once_in_both(one: str, two: str, size: int) -> list[tuple[int, int]]:
-    """The places in both texts of every stretch of `size` characters that each of them has once, by the first."""
-    ours, theirs = _once(one, size), _once(two, size)
-    return [(at, theirs[stretch]) for stretch, at in ours.items() if at != _NOWHERE and theirs.get(stretch, -1) >= 0]
 
 
 def _once(text: str, size: int) -> dict[str, int]:

@@ -1,7 +1,8 @@
 """Rectangles around characters that follow one another: one for each line, as a text marker leaves them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
+from pipeline.parse.pdf import geometry
 from pipeline.parse.pdf.geometry import Rectangle
 
 _ON_ONE_LINE = 0.4  # of the lower one's height that two characters have in common
@@ -13,24 +14,21 @@ _MOST = 200  # rectangles of one stretch
 def around(boxes: Iterable[Rectangle], least: float, most: float) -> list[Rectangle]:
     """The rectangles, within `least` and `most` on both axes; what lies outside of these has none.
 
-    Sides are left, the lower value of the other axis, right, and the higher one.
+    They are upright lines, and those of letters that stand one below another. Sides are left, the lower value of the
+    other axis, right, and the higher one.
     """
-    inside = (_within(line, least, most) for line in _lines(boxes))
-    return [line for line in inside if line[0] < line[2] and line[1] < line[3]][:_MOST]
-
-
-def _lines(boxes: Iterable[Rectangle]) -> Iterator[Rectangle]:
-    """Upright lines, and those of letters that stand one below another."""
-    line: Rectangle | None = None
+    lines: list[Rectangle] = []
     for box in boxes:
-        if line is not None and (_goes_on(line, box) or _goes_down(line, box)):
-            line = min(line[0], box[0]), min(line[1], box[1]), max(line[2], box[2]), max(line[3], box[3])
-            continue
-        if line is not None:
-            yield line
-        line = box
-    if line is not None:
-        yield line
+        if lines and (_goes_on(lines[-1], box) or _goes_down(lines[-1], box)):
+            lines[-1] = geometry.around([lines[-1], box])
+        else:
+            lines.append(box)
+    inside = []
+    for line in lines:
+        left, low, right, high = (min(max(side, least), most) if side == side else least for side in line)
+        if left < right and low < high:
+            inside.append((left, low, right, high))
+    return inside[:_MOST]
 
 
 def _goes_on(line: Rectangle, box: Rectangle) -> bool:
@@ -46,13 +44,4 @@ def _goes_down(line: Rectangle, box: Rectangle) -> bool:
     height = box[3] - box[1]
     apart = max(box[1] - line[3], line[1] - box[3])
     narrow = line[2] - line[0] < _NARROW * (box[2] - box[0])
-    return narrow and apart < height / 2 and _goes_on(_turned(line), _turned(box))
-
-
-def _turned(box: Rectangle) -> Rectangle:
-    return box[1], box[0], box[3], box[2]
-
-
-def _within(box: Rectangle, least: float, most: float) -> Rectangle:
-    left, low, right, high = (min(max(side, least), most) if side == side else least for side in box)
-    return left, low, right, high
+    return narrow and apart < height / 2 and _goes_on(geometry.turned(line), geometry.turned(box))

@@ -21,8 +21,7 @@ class Stretch(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True)
-class PageText:
+class PageText(NamedTuple):
     """The text of the page `number`, from 1, as the document's text has it, and the stretches that are looked for."""
 
     number: int
@@ -30,8 +29,7 @@ class PageText:
     stretches: tuple[Stretch, ...]
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """A rectangle on a page around characters of the stretch `number`: parts of its width and height, from 0 to 1,
     counted from the left and from the top."""
 

@@ -44,7 +44,7 @@ def pgm(page: Any, area: Rectangle | None = None) -> bytes:
     pixels, stride = render(view, raw.FPDFBitmap_Gray)
     width, height = view.right - view.left, view.bottom - view.top
     rows = (pixels[row * stride : row * stride + width] for row in range(height))
-    return b"P5\n%d %d\n255\n" % (width, height) + (pixels if stride == width else b"".join(rows))
+    return b"P5\n%d %d\n255\n" % (width, height) + b"".join(rows)
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,13 @@ class View:
     def of(self, areas: Iterable[Rectangle]) -> "View":
         """The part in which these areas lie, with a margin."""
         lefts, tops, rights, bottoms = zip(*map(self.pixels_of, areas), strict=True)
-        return replace(
-            self,
-            left=max(0, min(lefts) - _MARGIN),
-            top=max(0, min(tops) - _MARGIN),
-            right=min(self.width, max(rights) + _MARGIN),
-            bottom=min(self.height, max(bottoms) + _MARGIN),
-        )
+        left, top, right, bottom = self.with_margin(min(lefts), min(tops), max(rights), max(bottoms))
+        return replace(self, left=left, top=top, right=right, bottom=bottom)
+
+    def with_margin(self, left: int, top: int, right: int, bottom: int) -> tuple[int, int, int, int]:
+        """These edges with a margin, within the page."""
+        right, bottom = min(self.width, right + _MARGIN), min(self.height, bottom + _MARGIN)
+        return max(0, left - _MARGIN), max(0, top - _MARGIN), right, bottom
 
 
 @dataclass(frozen=True)
@@ -90,41 +90,33 @@ class Picture:
 
     def difference(self, other: "Picture", area: Rectangle) -> int:
         """How much two pictures of a page differ in an area of it: SAME, FAINT or CLEAR."""
-        found = SAME
-        left, top, right, bottom = self.view.pixels_of(area)
-        left, top = max(0, left - _MARGIN), max(0, top - _MARGIN)  # boxes of letters are not exact
-        right, bottom = min(self.view.width, right + _MARGIN), min(self.view.height, bottom + _MARGIN)
-        for row in range(top, bottom):
-            place = self._row(row, left, right)
-            ours, theirs = self.pixels[place], other.pixels[place]
-            if ours != theirs:
-                for one, two in zip(_pixels(ours), _pixels(theirs), strict=True):
-                    if max(map(abs, map(sub, one, two))) > _NOTICED:
-                        found = FAINT
-                        if not alike(one, two):
-                            return CLEAR
+        found, edges = SAME, self.view.with_margin(*self.view.pixels_of(area))  # boxes of letters are not exact
+        for ours, theirs in zip(self._rows(edges), other._rows(edges), strict=True):
+            for one, two in zip(_pixels(ours), _pixels(theirs), strict=True) if ours != theirs else ():
+                if max(map(abs, map(sub, one, two))) > _NOTICED:
+                    found = FAINT
+                    if not alike(one, two):
+                        return CLEAR
         return found
 
     def lacks(self, colour: tuple[int, int, int], area: Rectangle) -> bool:
         """Whether a letter of a colour could be read somewhere in an area."""
-        left, top, right, bottom = self.view.pixels_of(area)
-        seen = {pixel for row in range(top, bottom) for pixel in _pixels(self.pixels[self._row(row, left, right)])}
+        seen = {pixel for row in self._rows(self.view.pixels_of(area)) for pixel in _pixels(row)}
         return any(not alike(colour, pixel) for pixel in seen)
 
     def has_ink(self, area: Rectangle) -> bool:
         """Whether anything is to be seen in an area, rather than one colour."""
-        left, top, right, bottom = self.view.pixels_of(area)
-        places = [self._row(row, left, right) for row in range(top, bottom)]
-        rows = [self.pixels[place.start + 1 : place.stop : 4] for place in places]
+        rows = [row[1::4] for row in self._rows(self.view.pixels_of(area))]
         return max(map(max, rows)) - min(map(min, rows)) >= _INK
 
-    def _row(self, row: int, left: int, right: int) -> slice:
-        start = (row - self.view.top) * self.stride - 4 * self.view.left
-        return slice(start + 4 * left, start + 4 * right)
+    def _rows(self, edges: tuple[int, int, int, int]) -> Iterator[bytes]:
+        left, top, right, bottom = edges
+        for row in range(top, bottom):
+            start = (row - self.view.top) * self.stride - 4 * self.view.left
+            yield self.pixels[start + 4 * left : start + 4 * right]
 
 
 def _pixels(row: bytes) -> Iterable[tuple[int, int, int]]:
-    """Red, green and blue of each pixel."""
     return zip(row[2::4], row[1::4], row[::4], strict=True)
 
 
@@ -158,7 +150,6 @@ def matrix_of(page: Any, width: int, height: int) -> tuple[float, float, float, 
 
 
 def _size(page: Any, scale: float, most: int) -> tuple[int, int]:
-    """Pixels across and down, `most` in all."""
     width, height = max(raw.FPDF_GetPageWidthF(page), 0.1), max(raw.FPDF_GetPageHeightF(page), 0.1)
     scale = min(scale, (most / (width * height)) ** 0.5)
     return min(max(1, int(width * scale)), most), min(max(1, int(height * scale)), most)

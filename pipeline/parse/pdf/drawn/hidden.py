@@ -8,16 +8,16 @@ text layer of a scan, if something is to be seen where they stand.
 import ctypes
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
 from pipeline.parse.pdf import objects as pdf
-from pipeline.parse.pdf.binding import raw
+from pipeline.parse.pdf.binding import opened, raw
 from pipeline.parse.pdf.drawn.drawing import CLEAR, SAME, Budget, Drawing, Picture, look
-from pipeline.parse.pdf.drawn.survey import Survey, Suspect
-from pipeline.parse.pdf.geometry import Rectangle, common
-from pipeline.parse.pdf.opening import opened
+from pipeline.parse.pdf.drawn.survey import Survey
+from pipeline.parse.pdf.geometry import Rectangle, common, wider
+from pipeline.parse.pdf.runs import runs
 from pipeline.parse.pdf.text.page import Page
 from pipeline.parse.pdf.text.remarks import Annotations, Drawn
 from pipeline.parse.pdf.text.said import folded
@@ -61,191 +61,143 @@ class _Character:
 
 def find(page: Page, survey: Survey, budget: Budget) -> Finding:
     """Find what is hidden on a page, whose text is loaded, among the suspects of its survey."""
-    search = _Search(Drawing(page, survey, budget), survey, _characters(page, survey.suspects))
+    search = _Search(Drawing(page, survey, budget), survey, page)
     search.judge()
     return search.finding
 
 
 class _Search:
-    """The search for hidden characters on one page; `characters` are those of each suspect that has any."""
+    """The search for hidden characters on one page, those of each suspect that has any."""
 
-    def __init__(self, drawing: Drawing, survey: Survey, characters: dict[int, list[_Character]]) -> None:
+    def __init__(self, drawing: Drawing, survey: Survey, page: Page) -> None:
         self.finding = Finding()
         self._drawing = drawing
         self._scenery = survey.scenery
-        self._suspects = {item: survey.suspects[item] for item in characters}
-        self._characters = characters
+        self._characters: dict[int, list[_Character]] = {}
+        items = page.text_objects()
+        for place in [place for place, item in enumerate(items) if item in survey.suspects]:
+            text = page.character(place)
+            if not text.isspace() and text != "\0":
+                one = _Character(place, text, page.box_of_character(place))
+                self._characters.setdefault(items[place], []).append(one)
+        self._suspects = {item: survey.suspects[item] for item in self._characters}
 
     def judge(self) -> None:
         """Judge every suspect, without drawing the page where that is possible."""
-        of_scan, unclear = [], []
+        of_scan, unclear = list[int](), list[int]()
         for item, suspect in self._suspects.items():
-            if suspect.outlined or (suspect.kind == "invisible" and self._is_on_image(suspect.area)):
+            characters = self._characters[item]
+            if suspect.outlined or (suspect.kind == "invisible" and self._is_on_image(item)):
                 of_scan.append(item)
             elif suspect.certain:
-                self._hide(item, suspect.kind, self._characters[item])
+                self._hide(item, characters)
             elif suspect.limit:
-                self._hide(
-                    item, suspect.kind, [one for one in self._characters[item] if not common(one.area, suspect.limit)]
-                )
+                self._hide(item, [one for one in characters if not common(one.area, suspect.limit)])
             else:
                 unclear.append(item)
         of_scan, unclear = self._drawable(of_scan), self._drawable(unclear)
         rounds = self._rounds(unclear)
-        if of_scan or rounds:
-            self._look(of_scan, rounds)
-
-    def _drawable(self, items: list[int]) -> list[int]:
-        """The texts whose surroundings can be drawn; of others nothing can be told."""
-        drawable = [item for item in items if self._drawing.may_show(_around(self._suspects[item].area))]
-        self.finding.unsure |= len(drawable) < len(items)
-        return drawable
-
-    def _look(self, of_scan: list[int], rounds: list[list[int]]) -> None:
-        areas = self._areas([*of_scan, *chain.from_iterable(rounds)])
+        items = [*of_scan, *chain.from_iterable(rounds)]
+        if not items:
+            return
+        areas = [*map(self._around, items), *(one.area for item in items for one in self._characters[item])]
         with self._drawing.of(areas, 1 + len(rounds)) as picture:
             if picture is None:
                 self.finding.unsure = True
                 return
-            for items in rounds:
-                of_scan += self._compare(picture, items)
+            for some in rounds:
+                of_scan += self._compare(picture, some)
             self._judge_scan(picture, of_scan)
 
-    def _areas(self, items: list[int]) -> Iterator[Rectangle]:
-        """The areas that are looked at for these texts."""
-        for item in items:
-            yield _around(self._suspects[item].area)
-            yield from (one.area for one in self._characters[item])
+    def _around(self, item: int) -> Rectangle:
+        """A text's area with a margin of its height: the words of a scan's text layer stand but near their pictures."""
+        left, bottom, right, top = self._suspects[item].area
+        return wider(self._suspects[item].area, min(top - bottom, right - left) + _BESIDE)
 
-    def _is_on_image(self, area: Rectangle) -> bool:
-        return sum(common(area, box) for _, box in self._scenery.images) >= _ON_IMAGE
+    def _is_on_image(self, item: int) -> bool:
+        return sum(common(self._suspects[item].area, box) for _, box in self._scenery.images) >= _ON_IMAGE
 
-    def _rounds(self, items: list[int]) -> list[list[int]]:
+    def _drawable(self, items: Sequence[int]) -> list[int]:
+        """The texts whose surroundings can be drawn; of others nothing can be told."""
+        drawable = [item for item in items if self._drawing.may_show(self._around(item))]
+        self.finding.unsure |= len(drawable) < len(items)
+        return drawable
+
+    def _rounds(self, items: Sequence[int]) -> list[list[int]]:
         """Divide texts into sets in which none lies over another; of those that are left nothing can be told."""
-        rounds: list[tuple[int, list[int]]] = []
+        taken, rounds = list[int](), list[list[int]]()
         for item in items:
-            cells = self._scenery.cells(_core(self._suspects[item].area))
-            place = next((place for place, (taken, _) in enumerate(rounds) if not taken & cells), len(rounds))
+            left, bottom, right, top = self._suspects[item].area
+            quarter = (top - bottom) / 4  # above and below, where lines of a paragraph overlap
+            cells = self._scenery.cells((left, bottom + quarter, right, top - quarter))
+            place = next((place for place, others in enumerate(taken) if not others & cells), len(taken))
             if place == _ROUNDS:
                 self.finding.unsure = True
                 continue
-            if place == len(rounds):
-                rounds.append((0, []))
-            taken, members = rounds[place]
-            members.append(item)
-            rounds[place] = (taken | cells, members)
-        return [members for _, members in rounds]
+            if place == len(taken):
+                taken.append(0)
+                rounds.append([])
+            taken[place] |= cells
+            rounds[place].append(item)
+        return rounds
 
-    def _compare(self, picture: Picture, items: list[int]) -> list[int]:
+    def _compare(self, picture: Picture, items: Sequence[int]) -> list[int]:
         """Hide what the page looks the same without; those under the picture of a scan are given back."""
         for item in items:
             pdf.set_active(item, 0)
         without = look(picture.view)
         of_scan = []
+        is_scan = self._scenery.share_of_images() >= _SCAN
         for item in items:
             pdf.set_active(item, 1)
-            suspect = self._suspects[item]
-            unseen = self._unseen(picture, without, item)
-            if suspect.kind == "covered" and len(unseen) == len(self._characters[item]) and self._is_scan(suspect):
+            suspect, characters = self._suspects[item], self._characters[item]
+            # Of a text whose colour is certain those are unseen that change nothing, or stand on the same colour; of
+            # any other all, if none of them is clear: at their edges letters are paler than they are.
+            colour, changes = suspect.colour, [picture.difference(without, one.area) for one in characters]
+            unseen = characters
+            if colour is not None or CLEAR in changes:
+                unseen = [
+                    one
+                    for one, change in zip(characters, changes, strict=True)
+                    if change == SAME or (colour is not None and not without.lacks(colour, one.area))
+                ]
+            if suspect.kind == "covered" and len(unseen) == len(characters) and is_scan and self._is_on_image(item):
                 of_scan.append(item)
             elif unseen and not _unknown(item, unseen):
-                self._hide(item, suspect.kind, unseen)
+                self._hide(item, unseen)
         return of_scan
 
-    def _unseen(self, picture: Picture, without: Picture, item: int) -> list[_Character]:
-        """The characters of a text that the page shows to nobody.
-
-        Of a text whose colour is certain those that change nothing, or stand on the same colour; of any other all, if
-        none of them is clear: at their edges letters are paler than they are.
-        """
-        colour, characters = self._suspects[item].colour, self._characters[item]
-        changes = [picture.difference(without, one.area) for one in characters]
-        if colour is None and CLEAR not in changes:
-            return characters
-        return [
-            one
-            for one, change in zip(characters, changes, strict=True)
-            if change == SAME or (colour is not None and not without.lacks(colour, one.area))
-        ]
-
-    def _is_scan(self, suspect: Suspect) -> bool:
-        return self._scenery.share_of_images() >= _SCAN and self._is_on_image(suspect.area)
-
-    def _judge_scan(self, picture: Picture, items: list[int]) -> None:
+    def _judge_scan(self, picture: Picture, items: Sequence[int]) -> None:
         """Judge texts that are not painted but lie on a picture: they are hidden unless the picture shows something
         there.
 
         Letters of a text layer are seldom as wide as in the picture, so that the end of a line stands beside it: a
-        line is judged as one.
+        line, of texts whose middles are at one height, is judged as one.
         """
-        for line in self._lines(items):
-            blank = [item for item in line if not picture.has_ink(_around(self._suspects[item].area))]
-            characters = [sum(len(self._characters[item]) for item in items) for items in (blank, line)]
-            if 2 * characters[0] <= characters[1]:
-                self.finding.scan, blank = True, []
-            self.finding.scan |= len(blank) < len(line)
-            for item in blank:
-                self._hide(item, self._suspects[item].kind, self._characters[item])
+        areas = {item: self._suspects[item].area for item in items}
+        middles = {item: (bottom + top) / 2 for item, (_, bottom, _, top) in areas.items()}
+        for line in runs(
+            sorted(items, key=middles.__getitem__),
+            lambda line, item: middles[item] - middles[line[-1]] < (areas[item][3] - areas[item][1]) / 2,
+        ):
+            blank = [item for item in line if not picture.has_ink(self._around(item))]
+            count, of = (sum(len(self._characters[item]) for item in items) for items in (blank, line))
+            self.finding.scan |= 2 * count <= of or len(blank) < len(line)
+            for item in blank if 2 * count > of else ():
+                self._hide(item, self._characters[item])
 
-    def _lines(self, items: list[int]) -> list[list[int]]:
-        """Texts whose middles are at one height."""
-        lines: list[list[int]] = []
-        last = float("-inf")
-        for item in sorted(items, key=lambda item: _middle(self._suspects[item].area)):
-            area = self._suspects[item].area
-            if not _middle(area) - last < (area[3] - area[1]) / 2:
-                lines.append([])
-            lines[-1].append(item)
-            last = _middle(area)
-        return lines
-
-    def _hide(self, item: int, kind: str, characters: list[_Character]) -> None:
+    def _hide(self, item: int, characters: list[_Character]) -> None:
+        """Note hidden characters of a text; of a few that stand alone it cannot be told whether they are only faint."""
         if len(characters) == len(self._characters[item]):
             self.finding.whole.append(item)
-        else:
-            characters = list(_in_runs(characters))
+        else:  # a space may lie between
+            parts = runs(characters, lambda run, one: one.place <= run[-1].place + 2)
+            characters = [one for run in parts if len(run) >= _RUN for one in run]
             self.finding.parted |= bool(characters)
         if characters:
             self.finding.places += [one.place for one in characters]
-            self.finding.texts.setdefault(kind, []).append("".join(one.text for one in characters))
-
-
-def _characters(page: Page, suspects: dict[int, Suspect]) -> dict[int, list[_Character]]:
-    """The characters of each suspect that are not white space."""
-    found: dict[int, list[_Character]] = {}
-    items = page.text_objects()
-    for place in [place for place, item in enumerate(items) if item in suspects]:
-        text = page.character(place)
-        if not text.isspace() and text != "\0":
-            found.setdefault(items[place], []).append(_Character(place, text, page.box_of_character(place)))
-    return found
-
-
-def _in_runs(characters: list[_Character]) -> Iterator[_Character]:
-    """The characters that stand together: of a single one it cannot be told whether it is hidden or only faint."""
-    run: list[_Character] = []
-    for one in characters:
-        if run and one.place > run[-1].place + 2:  # a space may lie between
-            yield from run if len(run) >= _RUN else ()
-            run = []
-        run.append(one)
-    yield from run if len(run) >= _RUN else ()
-
-
-def _middle(area: Rectangle) -> float:
-    return (area[1] + area[3]) / 2
-
-
-def _core(area: Rectangle) -> Rectangle:
-    """The area without the quarter above and below, where lines of a paragraph overlap."""
-    quarter = (area[3] - area[1]) / 4
-    return area[0], area[1] + quarter, area[2], area[3] - quarter
-
-
-def _around(area: Rectangle) -> Rectangle:
-    """The area with a margin of its height: the words of a scan's text layer stand but near their pictures."""
-    margin = min(area[3] - area[1], area[2] - area[0]) + _BESIDE
-    return area[0] - margin, area[1] - margin, area[2] + margin, area[3] + margin
+            text = "".join(one.text for one in characters)
+            self.finding.texts.setdefault(self._suspects[item].kind, []).append(text)
 
 
 def _unknown(item: int, characters: list[_Character]) -> bool:
@@ -267,8 +219,13 @@ def judge(page: Page, found: Annotations, drawing: Drawing) -> None:
             found.unsure = True
             return
         for some in sets:
-            for one in _unseen(page, picture, some):
-                found.hide(one.text, "invisible")
+            flags = {one.number: _set_flags(page, one.number, raw.FPDF_ANNOT_FLAG_HIDDEN) for one in some}
+            without = look(picture.view)
+            for number, before in flags.items():
+                _set_flags(page, number, before)
+            for one in some:
+                if picture.difference(without, one.box) != CLEAR:
+                    found.hide(one.text, "invisible")
 
 
 def others(data: bytes, number: int, found: Annotations) -> list[tuple[str, str]]:
@@ -290,34 +247,22 @@ def others(data: bytes, number: int, found: Annotations) -> list[tuple[str, str]
 
 
 def _says(value: str, shown: str) -> bool:
-    """Whether a value is in what is shown, numbers and dates in any form of theirs."""
-    if _stands_in(folded(value), shown):
-        return True
-    if not set(folded(value)) <= _DIGITS:
-        return False
+    """Whether the letters and digits of a value follow one another in what is shown, and no number goes on beside them;
+    numbers and dates stand there in any form of theirs."""
+    letters = folded(value)
+    stands = letters in folded(shown)
+    if stands and len(letters) <= _LONG:
+        pattern = r"[\W_]*".join(map(re.escape, letters))
+        pattern = (r"(?<!\d)(?<!\d[.,'])" if letters[0].isdecimal() else "") + pattern
+        pattern += r"(?![.,']?\d)" if letters[-1].isdecimal() else ""
+        stands = re.search(pattern, unicodedata.normalize("NFKD", shown).casefold()) is not None
+    if stands or not set(letters) <= _DIGITS:
+        return stands
     parts = [sorted(part.lstrip("0") for part in _PARTS.findall(text)) for text in (value, shown)]
     joined = ["".join(filter(str.isdecimal, _NAUGHTS.sub(r"\1", text))).lstrip("0") for text in (value, shown)]
     if "%" in shown:
         joined = [text.rstrip("0") for text in joined]  # 0.2 is 20 %
     return parts[0] == parts[1] or joined[0] == joined[1]
-
-
-def _stands_in(value: str, shown: str) -> bool:
-    """Whether the letters and digits of a value follow one another in a text, and no number goes on beside them."""
-    if len(value) > _LONG or value not in folded(shown):
-        return value in folded(shown)
-    pattern = r"[\W_]*".join(map(re.escape, value))
-    pattern = (r"(?<!\d)(?<!\d[.,'])" if value[0].isdecimal() else "") + pattern
-    pattern += r"(?![.,']?\d)" if value[-1].isdecimal() else ""
-    return re.search(pattern, unicodedata.normalize("NFKD", shown).casefold()) is not None
-
-
-def _unseen(page: Page, picture: Picture, drawn: Sequence[Drawn]) -> list[Drawn]:
-    flags = {one.number: _set_flags(page, one.number, raw.FPDF_ANNOT_FLAG_HIDDEN) for one in drawn}
-    without = look(picture.view)
-    for number, before in flags.items():
-        _set_flags(page, number, before)
-    return [one for one in drawn if picture.difference(without, one.box) != CLEAR]
 
 
 def _apart(drawn: Sequence[Drawn]) -> list[list[Drawn]]:

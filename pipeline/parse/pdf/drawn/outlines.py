@@ -7,10 +7,12 @@ few such rows. Only paths with more parts than a box are looked at, so that a pa
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 from statistics import median
 
 from pipeline.parse.pdf import objects as pdf
-from pipeline.parse.pdf.geometry import Matrix, Rectangle, common, transformed
+from pipeline.parse.pdf.geometry import Matrix, Rectangle, around, common, transformed, turned, wider
+from pipeline.parse.pdf.runs import runs
 
 _BOX = 5  # segments of a box
 _LETTER = 120  # segments of a path that may be one letter; longer ones are taken apart
@@ -61,21 +63,16 @@ def written(paths: Sequence[Drawn], texts: Sequence[Rectangle]) -> list[Written]
     if sum(one.segments for one in paths) < _FEW * _BOX:
         return []
     letters = list(_letters(paths))
-    along = [*_rows(letters)] or [Written(_turned(row.box), row.letters) for row in _rows(map(_turned, letters))]
-    rows = [row for row in along if not _is_explained(row, texts)]
+    along = _rows(letters) or [Written(turned(row.box), row.letters) for row in _rows(map(turned, letters))]
+    rows = [row for row in along if sum(common(row.box, text) for text in texts) < _EXPLAINED]
     found: list[Written] = []
     for row in sorted(rows, key=lambda row: -row.box[3]):
         near = next((one for one in found if _joins(one.box, row.box)), None)
         if near:
             found.remove(near)
-            row = Written(_around([near.box, row.box]), near.letters + row.letters)
+            row = Written(around([near.box, row.box]), near.letters + row.letters)
         found.append(row)
-    return [Written(_wider(one.box), one.letters) for one in found if one.letters >= _FEW]
-
-
-def _wider(box: Rectangle) -> Rectangle:
-    """A box with room for full stops and what else is no letter."""
-    return box[0] - _MARGIN, box[1] - _MARGIN, box[2] + _MARGIN, box[3] + _MARGIN
+    return [Written(wider(one.box, _MARGIN), one.letters) for one in found if one.letters >= _FEW]
 
 
 def _letters(paths: Sequence[Drawn]) -> Iterator[Rectangle]:
@@ -84,64 +81,41 @@ def _letters(paths: Sequence[Drawn]) -> Iterator[Rectangle]:
         boxes = [path.box]
         if (path.bordered or path.segments > _LETTER) and path.segments <= left:
             left -= path.segments
-            parts = pdf.parts_of_borders if path.bordered else pdf.parts_of
-            boxes = [transformed(box, path.matrix) for box in parts(path.item, _BOX)]
+            parts = pdf.parts_of(path.item, _BOX, borders=path.bordered)
+            boxes = [transformed(box, path.matrix) for box in parts]
         for box in boxes:
-            width, height = box[2] - box[0], box[3] - box[1]
-            low, high = sorted((width, height))
+            low, high = sorted((box[2] - box[0], box[3] - box[1]))
             if _LOW <= high <= _HIGH and high <= _WIDE * low:
                 yield box
 
 
-def _rows(letters: Iterable[Rectangle]) -> Iterator[Written]:
-    """The rows of letters: at one height, side by side."""
+def _rows(letters: Iterable[Rectangle]) -> list[Written]:
+    """The rows of letters, at one height and side by side, that are writing.
+
+    Their shapes differ in size, and but few lie over one another, as the inner line of an "o" does.
+    """
     lines: list[list[Rectangle]] = []
-    for box in sorted(letters, key=_bottom):
+    for box in sorted(letters, key=itemgetter(1)):
         near = next((line for line in reversed(lines[-4:]) if box[1] - line[0][1] < (box[3] - box[1]) / 2), None)
         if near is None:
             lines.append([box])
         else:
             near.append(box)
+    found = []
     for line in lines:
-        yield from _runs(sorted(line))
+        for run in _side_by_side(line):
+            sizes = {(round(one[2] - one[0], 1), round(one[3] - one[1], 1)) for one in run}
+            piled = sum(other[0] < (one[0] + one[2]) / 2 for one, other in pairwise(run))
+            if len(run) >= _ROW and len(sizes) >= _SIZES and piled <= _PILED * len(run):
+                found.append(Written(around(run), len(run)))
+    return found
 
 
-def _turned(box: Rectangle) -> Rectangle:
-    return box[1], box[0], box[3], box[2]
-
-
-def _bottom(box: Rectangle) -> float:
-    return box[1]
-
-
-def _runs(line: Sequence[Rectangle]) -> Iterator[Written]:
-    height = median(box[3] - box[1] for box in line)
-    run: list[Rectangle] = []
-    for box in [*line, None]:
-        if box is None or (run and box[0] - max(one[2] for one in run[-3:]) > _GAP * height):
-            if len(run) >= _ROW and _is_writing(run):
-                yield Written(_around(run), len(run))
-            run = []
-        if box is not None:
-            run.append(box)
-
-
-def _is_writing(run: Sequence[Rectangle]) -> bool:
-    """Whether shapes differ in size, and but few lie over one another, as the inner line of an "o" does."""
-    sizes = {(round(one[2] - one[0], 1), round(one[3] - one[1], 1)) for one in run}
-    piled = sum(other[0] < (one[0] + one[2]) / 2 for one, other in pairwise(run))
-    return len(sizes) >= _SIZES and piled <= _PILED * len(run)
-
-
-def _is_explained(row: Written, texts: Sequence[Rectangle]) -> bool:
-    return sum(common(row.box, text) for text in texts) >= _EXPLAINED
+def _side_by_side(line: list[Rectangle]) -> list[list[Rectangle]]:
+    gap = _GAP * median(box[3] - box[1] for box in line)
+    return runs(sorted(line), lambda run, box: not box[0] - max(one[2] for one in run[-3:]) > gap)
 
 
 def _joins(above: Rectangle, below: Rectangle) -> bool:
     high = below[3] - below[1]
     return above[1] - below[3] <= _APART * high and above[0] <= below[2] + high and below[0] <= above[2] + high
-
-
-def _around(boxes: Sequence[Rectangle]) -> Rectangle:
-    lefts, bottoms, rights, tops = zip(*boxes, strict=True)
-    return min(lefts), min(bottoms), max(rights), max(tops)

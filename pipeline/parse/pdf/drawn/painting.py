@@ -20,6 +20,7 @@ from pipeline.parse.pdf.objects import (
 )
 
 _BOX = frozenset({4, 5})  # segments of a border that may be a box
+_BORDERS = 4  # of a text; one with more is looked at singly
 _TURNED = 0.02  # of their height by which letters may slant
 _MANY = 512  # texts that are asked in one go
 _LETTERS = Struct("=4I5f")  # red, green, blue, alpha; the size of the letters; a, b, c, d of their matrix
@@ -61,23 +62,19 @@ def states_of(texts: Sequence[int]) -> tuple[list[State], list[tuple[float, floa
     where each text begins, in the space of the form that it is in."""
     states, places = list[State](), list[tuple[float, float]]()
     for handles in _portions(texts):
-        _add_states(handles, states, places)
+        ctypes.memset(_memory, 0, _SLOT.size * len(handles))
+        plain = list(map(_get_fill, handles, _FIRST, _SECOND, _THIRD, _FOURTH))
+        deque(map(_get_size, handles, _SIZES), 0)
+        deque(map(_get_matrix, handles, _MATRICES), 0)
+        letters, xs, ys = zip(*_SLOT.iter_unpack(_slots[: _SLOT.size * len(handles)]), strict=True)
+        states.extend(zip(map(_get_font, handles), map(_is_mixed, handles), plain, letters, strict=True))
+        places.extend(zip(xs, ys, strict=True))
     return states, places
 
 
 def _portions(texts: Sequence[int]) -> Iterator[list[Any]]:
     """The texts as arguments of pdfium's functions, as many at once as there are slots."""
     return (list(map(argument, texts[start : start + _MANY])) for start in range(0, len(texts), _MANY))
-
-
-def _add_states(texts: list[Any], states: list[State], places: list[tuple[float, float]]) -> None:
-    ctypes.memset(_memory, 0, _SLOT.size * len(texts))
-    plain = list(map(_get_fill, texts, _FIRST, _SECOND, _THIRD, _FOURTH))
-    deque(map(_get_size, texts, _SIZES), 0)
-    deque(map(_get_matrix, texts, _MATRICES), 0)
-    letters, xs, ys = zip(*_SLOT.iter_unpack(_slots[: _SLOT.size * len(texts)]), strict=True)
-    states.extend(zip(map(_get_font, texts), map(_is_mixed, texts), plain, letters, strict=True))
-    places.extend(zip(xs, ys, strict=True))
 
 
 def painting(state: State) -> Painting:
@@ -91,7 +88,12 @@ def painting(state: State) -> Painting:
 
 def boxes_of(items: Sequence[int]) -> list[Rectangle]:
     """The box around each text, in the space of the form that it is in; NOWHERE for one of which pdfium tells none."""
-    return [box if told else NOWHERE for texts in _portions(items) for told, box in _boxes(texts)]
+    boxes = list[Rectangle]()
+    for handles in _portions(items):
+        told = list(map(_get_bounds, handles, _FIRST, _SECOND, _THIRD, _FOURTH))
+        sides = _SIDES.iter_unpack(_slots[: _SLOT.size * len(handles)])
+        boxes += [box if has_box else NOWHERE for has_box, box in zip(told, sides, strict=True)]
+    return boxes
 
 
 def reach_beyond(texts: Sequence[Rectangle], box: Rectangle) -> list[bool]:
@@ -104,22 +106,21 @@ def reach_beyond(texts: Sequence[Rectangle], box: Rectangle) -> list[bool]:
     ]
 
 
-def _boxes(texts: list[Any]) -> Iterator[tuple[bool, Rectangle]]:
-    """Whether pdfium tells the box around each text, and the box."""
-    told = list(map(_get_bounds, texts, _FIRST, _SECOND, _THIRD, _FOURTH))
-    return zip(told, _SIDES.iter_unpack(_slots[: _SLOT.size * len(texts)]), strict=True)
+def may_cross_borders(text: int, box: Rectangle, count: int, margin: float) -> bool:
+    """Whether a text with a `box` is not wholly within each of its `count` borders, but for a margin.
 
-
-def may_cross_border(text: int, box: Rectangle, number: int, margin: float) -> bool:
-    """Whether a text with a `box` is not wholly within its border with this number, from 0, but for a margin.
-
-    True also where the border is no upright box, as two opposite ends of four or five tell.
+    True also where a border is no upright box, as two opposite ends of four or five tell, or there are many.
     """
     borders = borders_of_text(text)
-    if box == NOWHERE or count_points(borders, number) not in _BOX:
+    if box == NOWHERE or count > _BORDERS:
         return True
-    first, third = point_of(borders, number, 0), point_of(borders, number, 2)
-    if first is None or third is None:
-        return True
-    (x0, x1), (y0, y1) = sorted((first[0], third[0])), sorted((first[1], third[1]))
-    return not (x0 - margin <= box[0] and y0 - margin <= box[1] and box[2] <= x1 + margin and box[3] <= y1 + margin)
+    for number in range(count):
+        if count_points(borders, number) not in _BOX:
+            return True
+        first, third = point_of(borders, number, 0), point_of(borders, number, 2)
+        if first is None or third is None:
+            return True
+        (x0, x1), (y0, y1) = sorted((first[0], third[0])), sorted((first[1], third[1]))
+        if not (x0 - margin <= box[0] and y0 - margin <= box[1] and box[2] <= x1 + margin and box[3] <= y1 + margin):
+            return True
+    return False

@@ -6,12 +6,13 @@ Pictures that touch are one region: scans come in strips and tiles.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import product
 from operator import or_
 
 from pipeline.parse.pdf import objects as pdf
 from pipeline.parse.pdf.drawn.drawing import HUGE, Drawing, Picture, view_of
 from pipeline.parse.pdf.drawn.scenery import Scenery
-from pipeline.parse.pdf.geometry import Rectangle, common, transformed
+from pipeline.parse.pdf.geometry import Rectangle, around, common, transformed
 from pipeline.parse.pdf.text.page import Page
 
 _SIDE = 64  # cells of a scenery along each side
@@ -45,16 +46,21 @@ def regions_of(scenery: Scenery, page: Rectangle, outlines: Sequence[Rectangle] 
     """
     seen = [(item, visible) for item, box in scenery.images if (visible := _visible(box, page))]
     cells = [scenery.cells(box) for _, box in seen]
-    regions = [
-        _region([one for one, of_one in zip(seen, cells, strict=True) if of_one & group], page)
-        for group in _connected(cells)
-    ]
-    drawn = [
+    regions = list[Region]()
+    for group in _connected(reduce(or_, cells, 0)):
+        images = [one for one, of_one in zip(seen, cells, strict=True) if of_one & group]
+        whole = around(box for _, box in images)
+        left, bottom, right, top = whole
+        if top - bottom < _LOWEST or right - left < _LOWEST or max(right - left, top - bottom) < _NARROWEST:
+            continue
+        part, pixels = _size(whole) / _size(page), [pdf.pixels_of(item) for item, _ in images]
+        regions.append(Region(whole, part, part >= _PART and sum(pixels) >= _PIXELS and max(pixels) <= HUGE))
+    regions += [
         Region(box, _size(box) / _size(page), is_worth=True)
         for outline in outlines
-        if (box := _visible(outline, page)) and not any(one and common(box, one.box) >= 1 / 2 for one in regions)
+        if (box := _visible(outline, page)) and not any(common(box, one.box) >= 1 / 2 for one in regions)
     ]
-    return sorted((one for one in [*regions, *drawn] if one), key=lambda one: (-one.box[3], one.box[0]))
+    return sorted(regions, key=lambda one: (-one.box[3], one.box[0]))
 
 
 def _visible(box: Rectangle, page: Rectangle) -> Rectangle | None:
@@ -64,11 +70,8 @@ def _visible(box: Rectangle, page: Rectangle) -> Rectangle | None:
     return (left, bottom, right, top) if left < right and bottom < top else None
 
 
-def _connected(masks: Sequence[int]) -> list[int]:
-    """The cells of all masks, in groups of neighbours."""
-    left, groups = 0, []
-    for mask in masks:
-        left |= mask
+def _connected(left: int) -> list[int]:
+    groups = []
     while left:
         grown, group = left & -left, 0
         while grown != group:
@@ -78,17 +81,6 @@ def _connected(masks: Sequence[int]) -> list[int]:
         groups.append(group)
         left &= ~group
     return groups
-
-
-def _region(images: list[tuple[int, Rectangle]], page: Rectangle) -> Region | None:
-    lefts, bottoms, rights, tops = zip(*(box for _, box in images), strict=True)
-    box = min(lefts), min(bottoms), max(rights), max(tops)
-    width, height = box[2] - box[0], box[3] - box[1]
-    if height < _LOWEST or width < _LOWEST or max(width, height) < _NARROWEST:
-        return None
-    part = width * height / ((page[2] - page[0]) * (page[3] - page[1]))
-    pixels = [pdf.pixels_of(item) for item, _ in images]
-    return Region(box, part, part >= _PART and sum(pixels) >= _PIXELS and max(pixels) <= HUGE)
 
 
 def is_explained(drawing: Drawing, region: Region, layer: Sequence[Rectangle]) -> bool:
@@ -106,7 +98,10 @@ def is_explained(drawing: Drawing, region: Region, layer: Sequence[Rectangle]) -
             return True
         shown, explained = _cells_with_ink(picture), set[tuple[int, int]]()
         for area in on_it:
-            explained |= _cells_of(picture, area)
+            left, top, right, bottom = picture.view.pixels_of(area)
+            columns = range((left - picture.view.left) // _CELL, (right - picture.view.left) // _CELL + 1)
+            rows = range((top - picture.view.top) // _CELL, (bottom - picture.view.top) // _CELL + 1)
+            explained.update(product(columns, rows))
     return len(shown & explained) >= _EXPLAINED * len(shown)
 
 
@@ -136,13 +131,6 @@ def _cells_with_ink(picture: Picture) -> set[tuple[int, int]]:
             if met.bit_length() - (met & -met).bit_length() >= _APART:
                 found.add((column // _CELL, row // _CELL))
     return found
-
-
-def _cells_of(picture: Picture, area: Rectangle) -> set[tuple[int, int]]:
-    left, top, right, bottom = picture.view.pixels_of(area)
-    columns = range((left - picture.view.left) // _CELL, (right - picture.view.left) // _CELL + 1)
-    rows = range((top - picture.view.top) // _CELL, (bottom - picture.view.top) // _CELL + 1)
-    return {(column, row) for column in columns for row in rows}
 
 
 def _size(box: Rectangle) -> float:

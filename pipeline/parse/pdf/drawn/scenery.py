@@ -7,11 +7,13 @@ and no more than that.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
+from itertools import accumulate, takewhile
+from operator import attrgetter, or_
 
 from pipeline.parse.pdf import objects as pdf
 from pipeline.parse.pdf.drawn.outlines import Drawn, drawn
-from pipeline.parse.pdf.geometry import Matrix, Rectangle, stretching, transformed
+from pipeline.parse.pdf.geometry import Matrix, Rectangle, around, stretching, transformed
 from pipeline.parse.sight.colours import alike
 
 _CELLS = 64  # along each side
@@ -92,18 +94,21 @@ class Scenery:
             ruled and 2 * wide > high and kind == pdf.PATH and pdf.segments_of(item) == _LINE
         ):
             self.rules.append(box)
-        if box[2] - box[0] < _THINNEST or box[3] - box[1] < _THINNEST:
-            if joined := self._joined(box):
-                self._add(joined, None, texts)
+        if wide < _THINNEST or high < _THINNEST:
+            last, self._line = self._line, box
+            if last and _touch(last, box):  # lines that lie side by side count as soon as a text fits under them
+                left, bottom, right, top = self._line = around([last, box])
+                if right - left >= _THINNEST and top - bottom >= _THINNEST:
+                    self.cover(self._line, texts)
         elif filled:
             if kind == pdf.IMAGE:
                 self.images.append((item, box))
             fill = pdf.fill_of(item) if kind == pdf.PATH else None
-            if fill and fill[:3] == TILED and box[2] - box[0] >= _SIGN and len(self.tiled) < _FEW:
+            if fill and fill[:3] == TILED and wide >= _SIGN and len(self.tiled) < _FEW:
                 self.tiled.append(box)
-            self._add(box, fill[:3] if fill and fill[3] == 255 else None, texts)
+            self.cover(box, texts, fill[:3] if fill and fill[3] == 255 else None)
         elif pdf.line_width_of(item) * stretching(matrix) >= _THINNEST:
-            self._add(box, None, texts)
+            self.cover(box, texts)
 
     def add_large(self, box: Rectangle, texts: int) -> None:
         """Add large letters, painted after so many texts; all areas are to be sorted afterwards."""
@@ -113,22 +118,10 @@ class Scenery:
 
     def sort(self) -> None:
         """Put the areas in the order in which they are painted."""
-        self._areas.sort(key=_last)
+        self._areas.sort(key=attrgetter("last"))
 
-    def cover(self, box: Rectangle, texts: int) -> None:
+    def cover(self, box: Rectangle, texts: int, colour: Colour | None = None) -> None:
         """Add something that may be painted in a box, after so many texts."""
-        self._add(box, None, texts)
-
-    def _joined(self, line: Rectangle) -> Rectangle | None:
-        """The box around lines that lie side by side, up to this one, as soon as a text fits under them."""
-        last, self._line = self._line, line
-        if not last or not _touch(last, line):
-            return None
-        self._line = min(last[0], line[0]), min(last[1], line[1]), max(last[2], line[2]), max(last[3], line[3])
-        fits = self._line[2] - self._line[0] >= _THINNEST and self._line[3] - self._line[1] >= _THINNEST
-        return self._line if fits else None
-
-    def _add(self, box: Rectangle, colour: Colour | None, texts: int) -> None:
         self._rows |= self._band(box)
         if len(self._areas) == _MOST:
             last, colour = self._areas[-1], None
@@ -143,55 +136,43 @@ class Scenery:
 
     def covers(self, text: Rectangle, place: int) -> bool:
         """Whether something may be painted over the text number `place`, after it."""
-        if len(self._areas) > _FEW:
-            return self._covers(self.cells(text), place)
-        for area in reversed(self._areas):
-            if area.last <= place:
-                return False
-            if _overlap(text, area.box):
-                return True
-        return False
-
-    def _covers(self, cells: int, place: int) -> bool:
+        if len(self._areas) <= _FEW:
+            over = takewhile(lambda area: area.last > place, reversed(self._areas))
+            return any(_overlap(text, area.box) for area in over)
         if self._later is None:
-            self._later = [0]
-            for area in reversed(self._areas):
-                self._later.append(self._later[-1] | self._cells_of(area))
-            self._later.reverse()
+            cells = map(self._cells_of, reversed(self._areas))
+            self._later = [*accumulate(cells, or_, initial=0)][::-1]
         while self._next_cover < len(self._areas) and self._areas[self._next_cover].last <= place:
             self._next_cover += 1
-        return bool(self._later[self._next_cover] & cells)
+        return bool(self._later[self._next_cover] & self.cells(text))
 
     def resembles(self, text: Rectangle, place: int, colour: Colour) -> bool:
         """Whether the text number `place` of this colour may be lost on what was painted before it, or on the paper."""
         if near(colour, PAPER):
             return True
         if len(self._areas) > _FEW:
-            return self._resembles(self.cells(text), place, colour)
+            cells = self.cells(text)
+            painted = ((other, behind) for other, behind in self._painted(place).items() if behind & cells)
+            return any(other is None or near(colour, other) for other, _ in painted)
         if colour not in self._alike:
             self._alike[colour] = [
                 one for one in self._areas if one.behind and (one.colour is None or near(colour, one.colour))
             ]
         return any(area.first <= place and _overlap(text, area.box) for area in self._alike[colour])
 
-    def _resembles(self, cells: int, place: int, colour: Colour) -> bool:
-        self._paint(place)
-        return any(
-            (other is None or near(colour, other)) and painted & cells for other, painted in self._behind.items()
-        )
-
     def is_bare(self, text: Rectangle, place: int) -> bool:
         """Whether only paper is behind the text number `place`."""
-        self._paint(place)
         cells = self.cells(text)
-        return not any(painted & cells for painted in self._behind.values())
+        return not any(painted & cells for painted in self._painted(place).values())
 
-    def _paint(self, place: int) -> None:
+    def _painted(self, place: int) -> dict[Colour | None, int]:
+        """The cells of each colour painted before the text number `place`."""
         while self._next < len(self._areas) and self._areas[self._next].first <= place:
             area = self._areas[self._next]
             if area.behind:
                 self._behind[area.colour] = self._behind.get(area.colour, 0) | self._cells_of(area)
             self._next += 1
+        return self._behind
 
     def _cells_of(self, area: _Area) -> int:
         return self.cells(area.box) | area.more
@@ -207,10 +188,7 @@ class Scenery:
 
     def cells_of(self, boxes: Iterable[Rectangle]) -> int:
         """The cells that any of the boxes touches."""
-        cells = 0
-        for box in boxes:
-            cells |= self.cells(box)
-        return cells
+        return reduce(or_, map(self.cells, boxes), 0)
 
     def _band(self, box: Rectangle) -> int:
         low = (box[1] - self._bottom) * self._upwards
@@ -229,10 +207,6 @@ class Scenery:
         return self.cells_of(box for _, box in self.images).bit_count() / _CELLS**2
 
 
-def _last(area: _Area) -> int:
-    return area.last
-
-
 def _overlap(text: Rectangle, box: Rectangle) -> bool:
     """Whether a text and a box overlap by more than where their edges touch."""
     return (
@@ -247,13 +221,10 @@ def _touch(one: Rectangle, other: Rectangle) -> bool:
     """Whether two lines lie side by side: along most of the shorter one, with hardly a gap between them."""
     across = min(one[2], other[2]) - max(one[0], other[0])
     upwards = min(one[3], other[3]) - max(one[1], other[1])
-    width = min(one[2] - one[0], other[2] - other[0])
-    height = min(one[3] - one[1], other[3] - other[1])
-    if all(box[2] - box[0] >= box[3] - box[1] for box in (one, other)):
-        return across >= width / 2 and upwards >= -_GAP
-    if all(box[2] - box[0] < box[3] - box[1] for box in (one, other)):
-        return upwards >= height / 2 and across >= -_GAP
-    return False
+    (width, height), (wide, high) = ((box[2] - box[0], box[3] - box[1]) for box in (one, other))
+    if width >= height and wide >= high:
+        return across >= min(width, wide) / 2 and upwards >= -_GAP
+    return width < height and wide < high and upwards >= min(height, high) / 2 and across >= -_GAP
 
 
 @lru_cache(4096)

@@ -9,10 +9,9 @@ from itertools import compress
 
 from pipeline.parse.pdf import objects as pdf
 from pipeline.parse.pdf.drawn.painting import (
-    Painting,
     State,
     boxes_of,
-    may_cross_border,
+    may_cross_borders,
     painting,
     reach_beyond,
     states_of,
@@ -22,6 +21,7 @@ from pipeline.parse.pdf.geometry import (
     MARGIN,
     Matrix,
     Rectangle,
+    around_points,
     before,
     common,
     shrinking,
@@ -45,7 +45,6 @@ _SIMPLE = 16  # segments of a border that is looked at exactly
 _ANYWHERE = (-1e9, -1e9, 1e9, 1e9)
 _LARGE = 18.0  # points, from which on a letter may hide other ones
 _CORNERS = 5  # of a box whose border ends where it began
-_BORDERS = 4  # of a text; one with more is looked at singly
 
 
 @dataclass(slots=True)
@@ -65,17 +64,6 @@ class Suspect:
 
 
 @dataclass(slots=True)
-class _Group:
-    """Texts from `start` on that stand in one form, or on the page itself."""
-
-    start: int
-    matrix: Matrix
-    inside: bool  # no text of it can lie beyond the page
-    form: bool
-    mixed: bool = False  # with what is behind it, by opacity, a mask or a blend mode
-
-
-@dataclass(slots=True)
 class Survey:
     """The objects of a page: `texts` in the order in which they are painted, and `suspects`, which may be hidden."""
 
@@ -83,8 +71,6 @@ class Survey:
     scenery: Scenery
     texts: list[int] = field(default_factory=list)
     suspects: dict[int, Suspect] = field(default_factory=dict)
-    groups: list[_Group] = field(default_factory=list)
-    modes: list[int] = field(default_factory=list)  # the ways of painting them
     fonts: set[int] = field(default_factory=set)  # of the texts
     lines: list[tuple[float, float, float]] = field(default_factory=list)  # where each begins, and its height
     boxes: list[Rectangle] = field(default_factory=list)  # of the texts
@@ -103,51 +89,55 @@ def survey(page: int, box: Rectangle, layers: bool, covers: Sequence[Rectangle] 
     `layers`: it may have content that is off. `covers`: the boxes of annotations.
     """
     found = Survey(box, Scenery(box), covers=covers)
-    whole = _Group(0, None, False, False)
-    found.groups.append(whole)
-    _walk(found, pdf.objects_of(page), whole, _FORMS)
+    groups, modes = [_Group(0, None, False, False)], list[int]()
+    _walk(found, pdf.objects_of(page), groups, modes, _FORMS)
     for cover in covers:
         found.scenery.cover(cover, len(found.texts))
     if found.texts:
-        _Judge(found, layers).judge()
+        _Judge(found, modes, layers).judge(groups)
     return found
 
 
-def _walk(found: Survey, items: pdf.Items, group: _Group, deeper: int) -> None:
-    start = 0
-    for place in [place for place, mode in enumerate(items.modes) if mode < 0]:
-        kind = items.kinds[place]
+@dataclass(slots=True)
+class _Group:
+    """Texts from `start` on that stand in one form, or on the page itself."""
+
+    start: int
+    matrix: Matrix
+    inside: bool  # no text of it can lie beyond the page
+    form: bool
+    mixed: bool = False  # with what is behind it, by opacity, a mask or a blend mode
+
+
+def _walk(found: Survey, items: pdf.Items, groups: list[_Group], modes: list[int], deeper: int) -> None:
+    """Add the objects of a page or a form, which is the last group by now, and how its texts are painted."""
+    start, group = 0, groups[-1]
+    for place in [*(place for place, mode in enumerate(items.modes) if mode < 0), len(items.objects)]:
+        kind = items.kinds[place] if place < len(items.objects) else None
         if kind == pdf.TEXT:
             continue
-        if start < place:
-            _add_texts(found, items, start, place)
-        start, item = place + 1, items.objects[place]
+        found.texts += items.objects[start:place]
+        modes += items.modes[start:place]
+        start = place + 1
+        if kind is None or (kind == pdf.FORM and not deeper):
+            continue
+        item = items.objects[place]
         if kind != pdf.FORM:
             found.scenery.add(item, kind, group.matrix, len(found.texts))
-        elif deeper:
-            inner = _group(found, item, group)
-            found.groups.append(inner)
-            _walk(found, pdf.inner_objects_of(item), inner, deeper - 1)
-            found.groups.append(replace(group, start=len(found.texts)))
-    _add_texts(found, items, start, len(items.objects))
-
-
-def _add_texts(found: Survey, items: pdf.Items, start: int, end: int) -> None:
-    found.texts += items.objects[start:end]
-    found.modes += items.modes[start:end]
-
-
-def _group(found: Survey, form: int, around: _Group) -> _Group:
-    inside = around.inside or within(transformed(pdf.bounds_of(form), around.matrix), found.page)
-    mixed = around.mixed or pdf.is_mixed(form)
-    return _Group(len(found.texts), times(pdf.matrix_of(form), around.matrix), inside, True, mixed)
+            continue
+        inside = group.inside or within(transformed(pdf.bounds_of(item), group.matrix), found.page)
+        matrix, mixed = times(pdf.matrix_of(item), group.matrix), group.mixed or pdf.is_mixed(item)
+        groups.append(_Group(len(found.texts), matrix, inside, True, mixed))
+        _walk(found, pdf.inner_objects_of(item), groups, modes, deeper - 1)
+        groups.append(replace(group, start=len(found.texts)))
 
 
 class _Judge:
-    """Finds the suspects among the texts of one page."""
+    """Finds the suspects among the texts of one page; `modes` are the ways of painting them."""
 
-    def __init__(self, found: Survey, layers: bool) -> None:
+    def __init__(self, found: Survey, modes: list[int], layers: bool) -> None:
         self._found = found
+        self._modes = modes
         self._layers = layers
         self._states, places = states_of(found.texts)
         self._borders = pdf.count_borders(found.texts)
@@ -160,54 +150,39 @@ class _Judge:
         self._resembling = {
             state for state, of in self._kinds.items() if of.colour and found.scenery.has_like(of.colour[:3])
         }
-        self._outlined = next((place for place, mode in enumerate(found.modes) if mode >= _CLIPPING), len(found.modes))
+        self._outlined = next((place for place, mode in enumerate(modes) if mode >= _CLIPPING), len(modes))
         self._unusual: dict[float, set[State]] = {}  # states that are unusual, by the least size
 
-    def judge(self) -> None:
+    def judge(self, groups: Sequence[_Group]) -> None:
         """Judge each text of the page."""
-        groups = self._found.groups
-        ends = [*(group.start for group in groups[1:]), len(self._found.texts)]
+        found = self._found
+        ends = [*(group.start for group in groups[1:]), len(found.texts)]
         parts = [(group, range(group.start, end)) for group, end in zip(groups, ends, strict=True) if group.start < end]
+        for group, places in parts:  # large letters may hide those below them, as areas do
+            stretched = stretching(group.matrix)
+            least = (_LARGE / stretched) ** 2 if stretched else float("inf")
+            large = {state for state, of in self._kinds.items() if of.most >= least}
+            for place in [place for place in places if self._states[place] in large] if large else ():
+                found.scenery.add_large(transformed(found.boxes[place], group.matrix), place)
+        found.scenery.sort()
         for group, places in parts:
-            self._add_large(group, places)
-        self._found.scenery.sort()
-        for group, places in parts:
-            self._judge_group(group, places)
+            beyond, crossing = self._beyond(group, places), self._crossing(group, places)
+            for place in sorted(beyond | crossing | self._doubtful(group, places)):
+                area = transformed(found.boxes[place], group.matrix)
+                if suspect := self._suspect(group, place, area, place in beyond, place in crossing):
+                    found.suspects[found.texts[place]] = suspect
             if group.matrix is not None:
-                self._move(group.matrix, places)
+                self._move(group.matrix, slice(places.start, places.stop))
 
-    def _move(self, matrix: tuple[float, float, float, float, float, float], places: range) -> None:
+    def _move(self, matrix: tuple[float, float, float, float, float, float], part: slice) -> None:
         """Move what is told of the texts in a form to where they stand on the page."""
-        found, part = self._found, slice(places.start, places.stop)
+        found = self._found
         a, b, c, d, e, f = matrix
-        if b == 0.0 == c and a > 0.0 < d:
-            found.lines[part] = [(a * x + e, d * y + f, d * height) for x, y, height in found.lines[part]]
-            found.boxes[part] = [
-                (a * x0 + e, d * y0 + f, a * x1 + e, d * y1 + f) for x0, y0, x1, y1 in found.boxes[part]
-            ]
-        else:
-            found.lines[part] = [(x, y, 0.0) for x, y, _ in found.lines[part]]
-            found.boxes[part] = [transformed(box, matrix) for box in found.boxes[part]]
-
-    def _add_large(self, group: _Group, places: range) -> None:
-        """Add letters that may hide those below them, as areas."""
-        stretched = stretching(group.matrix)
-        least = (_LARGE / stretched) ** 2 if stretched else float("inf")
-        large = {state for state, of in self._kinds.items() if of.most >= least}
-        if large:
-            some = [place for place in places if self._states[place] in large]
-            for place in some:
-                self._found.scenery.add_large(transformed(self._found.boxes[place], group.matrix), place)
-
-    def _judge_group(self, group: _Group, places: range) -> None:
-        doubtful = self._doubtful(group, places)
-        beyond, crossing = self._beyond(group, places), self._crossing(group, places)
-        judged = sorted(beyond | crossing | doubtful)
-        for place in judged:
-            area = transformed(self._found.boxes[place], group.matrix)
-            suspect = self._suspect(group, place, area, place in beyond, place in crossing)
-            if suspect:
-                self._found.suspects[self._found.texts[place]] = suspect
+        upright = b == 0.0 == c and a > 0.0 < d
+        found.lines[part] = [
+            (a * x + e, d * y + f, d * height) if upright else (x, y, 0.0) for x, y, height in found.lines[part]
+        ]
+        found.boxes[part] = [transformed(box, matrix) for box in found.boxes[part]]
 
     def _doubtful(self, group: _Group, places: range) -> set[int]:
         """The texts about which something is special, or over which something was painted."""
@@ -215,82 +190,71 @@ class _Judge:
         part = slice(places.start, places.stop)
         if self._layers or group.mixed or places.stop > self._outlined:
             return set(places)
-        if not states and places.start >= last and not any(self._found.modes[part]):
+        if not states and places.start >= last and not any(self._modes[part]):
             return set()
         return {
             place
-            for place, state, mode in zip(places, self._states[part], self._found.modes[part], strict=True)
+            for place, state, mode in zip(places, self._states[part], self._modes[part], strict=True)
             if place < last or mode != _FILLED or state in states
         }
 
     def _unusual_states(self, group: _Group) -> set[State]:
+        """How texts are painted that are not opaque, with contrast to the paper, not small, and of letters that have
+        outlines."""
         shrunk = shrinking(group.matrix)
         smallest = (SMALLEST / shrunk) ** 2 if shrunk else float("inf")
         if smallest not in self._unusual:
-            self._unusual[smallest] = {state for state, of in self._kinds.items() if not self._is_plain(of, smallest)}
+            self._unusual[smallest] = {
+                state
+                for state, of in self._kinds.items()
+                if of.colour is None
+                or of.mixed
+                or not of.least > smallest
+                or of.font in self._blank
+                or of.colour[:3] in _PATTERNS
+                or near(of.colour[:3], PAPER)
+            }
         return self._unusual[smallest]
 
-    def _is_plain(self, of: Painting, smallest: float) -> bool:
-        """Whether a text is opaque, with contrast to the paper, not small, and of letters that have outlines."""
-        return (
-            of.colour is not None
-            and not of.mixed
-            and of.least > smallest
-            and of.font not in self._blank
-            and of.colour[:3] not in _PATTERNS
-            and not near(of.colour[:3], PAPER)
-        )
-
     def _beyond(self, group: _Group, places: range) -> set[int]:
-        """The texts that may reach beyond the page."""
         page = _ANYWHERE if group.inside else before(self._found.page, group.matrix)
         return set(
             compress(places, reach_beyond(self._found.boxes[places[0] : places[-1] + 1], page)) if page else places
         )
 
-    def _crossing(self, group: _Group, places: Sequence[int]) -> set[int]:
+    def _crossing(self, group: _Group, places: range) -> set[int]:
         """The texts that may reach beyond their borders; most do not."""
-        margin, crossing, number = MARGIN / max(stretching(group.matrix), 1e-9), set[int](), 0
-        texts, boxes = self._found.texts, self._found.boxes
-        while places := [place for place in places if self._borders[place] > number]:
-            if number == _BORDERS:
-                return crossing.union(places)
-            crossing |= {place for place in places if may_cross_border(texts[place], boxes[place], number, margin)}
-            number += 1
-        return crossing
+        margin, texts, boxes = MARGIN / max(stretching(group.matrix), 1e-9), self._found.texts, self._found.boxes
+        bordered = [(place, count) for place in places if (count := self._borders[place]) > 0]
+        return {place for place, count in bordered if may_cross_borders(texts[place], boxes[place], count, margin)}
 
     def _suspect(self, group: _Group, place: int, area: Rectangle, beyond: bool, crossing: bool) -> Suspect | None:
-        found, item = self._found, self._found.texts[place]
-        odd = found.modes[place] != _FILLED or self._states[place] in self._unusual_states(group) or group.mixed
-        suspect = self._by_itself(group, place, area) if odd else None
-        if not suspect and beyond and not within(area, found.page):
-            suspect = Suspect("off_page", area, not common(area, found.page), found.page)
-        elif not suspect and beyond and _is_flat(area):
-            suspect = Suspect("invisible", area)
-        if not suspect and crossing:
-            suspect = _by_border(item, area, group.matrix)
-        if not suspect and self._layers and (group.form or is_in_layer(item)):
-            suspect = Suspect("marked_hidden", area)
-        if not suspect and place > self._outlined:
-            suspect = Suspect("clipped", area)
-        if not suspect and (odd or found.scenery.is_near(area)):
-            suspect = self._by_others(place, area, group.mixed)
-        return suspect
-
-    def _by_itself(self, group: _Group, place: int, area: Rectangle) -> Suspect | None:
-        """The suspicion that a text raises by how it is painted, and by its size."""
-        mode, of = self._found.modes[place], self._kinds[self._states[place]]
-        if mode in _UNPAINTED or (mode == _FILLED and of.colour and of.colour[3] < _OPAQUE):
-            outlined = mode >= _CLIPPING and self._found.scenery.covers(area, place)
+        found, item, mode = self._found, self._found.texts[place], self._modes[place]
+        state, of = self._states[place], self._kinds[self._states[place]]
+        odd = mode != _FILLED or state in self._unusual_states(group) or group.mixed
+        if odd and (mode in _UNPAINTED or (mode == _FILLED and of.colour and of.colour[3] < _OPAQUE)):
+            outlined = mode >= _CLIPPING and found.scenery.covers(area, place)
             return Suspect("invisible", area, certain=not outlined, outlined=outlined)
         shrunk = shrinking(group.matrix)
-        return Suspect("tiny", area, certain=True) if of.least * shrunk * shrunk <= SMALLEST**2 else None
+        if odd and of.least * shrunk * shrunk <= SMALLEST**2:
+            return Suspect("tiny", area, certain=True)
+        if beyond and not within(area, found.page):
+            return Suspect("off_page", area, not common(area, found.page), found.page)
+        if beyond and (area[0] < area[2]) != (area[1] < area[3]):
+            return Suspect("invisible", area)
+        if crossing and (suspect := _by_border(item, area, group.matrix)):
+            return suspect
+        if self._layers and (group.form or is_in_layer(item)):
+            return Suspect("marked_hidden", area)
+        if place > self._outlined:
+            return Suspect("clipped", area)
+        return self._by_others(place, area, group.mixed) if odd or found.scenery.is_near(area) else None
 
     def _by_others(self, place: int, area: Rectangle, mixed: bool) -> Suspect | None:
         """The suspicion that a text raises by what is behind or over it, or by how it is mixed with both."""
         scenery, of = self._found.scenery, self._kinds[self._states[place]]
         mixed = mixed or of.mixed or of.font in self._blank
-        colour = None if of.colour is None or mixed or self._found.modes[place] != _FILLED else of.colour[:3]
+        colour = None if of.colour is None or mixed or self._modes[place] != _FILLED else of.colour[:3]
         colour = None if colour in _PATTERNS else colour
         if scenery.covers(area, place):
             return Suspect("covered", area, colour=colour)
@@ -303,29 +267,18 @@ class _Judge:
         return None
 
 
-def _is_flat(area: Rectangle) -> bool:
-    return (area[0] < area[2]) != (area[1] < area[3])
-
-
 def _by_border(item: int, area: Rectangle, matrix: Matrix) -> Suspect | None:
     """The suspicion by a border outside of which nothing is painted; one that is no upright box must be drawn."""
     drawn = None
     for points in pdf.borders_of(item, _SIMPLE):
-        limit = _box(points, matrix) if points else None
-        if limit and not common(area, limit):
+        if not points:
+            drawn = Suspect("clipped", area)
+            continue
+        limit = transformed(around_points(points), matrix)
+        if not common(area, limit):
             return Suspect("clipped", area, certain=True)
-        if not limit or not _is_box(points):
+        if len(points) > _CORNERS or any(len({*sides}) > 2 for sides in zip(*points, strict=True)):  # no upright box
             drawn = Suspect("clipped", area)
         elif not within(area, limit):
             return Suspect("clipped", area, limit=limit)
     return drawn
-
-
-def _is_box(points: list[tuple[float, float]]) -> bool:
-    """Whether a border has no corners but the four of an upright box."""
-    return len(points) <= _CORNERS and len({x for x, _ in points}) <= 2 and len({y for _, y in points}) <= 2
-
-
-def _box(points: list[tuple[float, float]], matrix: Matrix) -> Rectangle:
-    xs, ys = [x for x, _ in points], [y for _, y in points]
-    return transformed((min(xs), min(ys), max(xs), max(ys)), matrix)

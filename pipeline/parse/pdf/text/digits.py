@@ -5,13 +5,12 @@ filled. Where a font has no outlines (Type 3), or two signs for one digit, the p
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from itertools import pairwise
-from typing import Any
+from itertools import islice, pairwise
 
 from pipeline.parse.pdf.binding import pointer, raw
-from pipeline.parse.pdf.geometry import Rectangle
+from pipeline.parse.pdf.geometry import Rectangle, around_points
 from pipeline.parse.pdf.text.letters import font_of, is_type_3, outline_of, start_of
 from pipeline.parse.pdf.text.page import Page
 from pipeline.parse.pdf.text.said import Said, name_of
@@ -51,19 +50,17 @@ class Digits:
             if name not in self._known or name in self._said.several:
                 every = name in self._said.twice or is_type_3(font)
                 self._known[name] = frozenset(_ALL if every else (one for one in _ALL if _is_doubtful(font, one)))
-            if self._known[name]:
+            if font and self._known[name]:
                 doubtful[font] = self._known[name]
-        return bool(doubtful) and self._look(page, doubtful, texts, draw)
-
-    def _look(self, page: Page, doubtful: Mapping[int, frozenset[str]], texts: Sequence[int], draw: Draw) -> bool:
-        """Whether one of these digits of these fonts stands on the page and is drawn as another."""
-        fonts = {item: font for item, font in zip(texts, map(font_of, texts), strict=True) if font in doubtful}
-        text, looked = page.text(), 0
-        for match in _DIGIT.finditer(text):
-            font = fonts.get(page.item_at(match.start()), 0)
-            if not font or match[0] not in doubtful[font] or looked == _MOST:
-                continue
-            looked += 1
+        if not doubtful:
+            return False
+        of_texts = dict(zip(texts, map(font_of, texts), strict=True))
+        asked = (
+            match
+            for match in _DIGIT.finditer(page.text())
+            if match[0] in doubtful.get(of_texts.get(page.item_at(match.start()), 0), ())
+        )
+        for match in islice(asked, _MOST):
             grid = _grid_of_picture(draw(page.box_at(match.start())))
             if grid is None or _is_unlike(match[0], grid):
                 return True
@@ -103,33 +100,27 @@ def _drawn() -> dict[str, list[Grid]]:
 def _grid(contours: Contours) -> Grid | None:
     """How much of each cell of a grid over its box a sign fills, about the mean, of length 1; None for no sign."""
     points = [point for contour in contours for point in contour]
-    if not points:
-        return None
-    xs, ys = zip(*points, strict=True)
-    left, bottom, wide, high = min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)
-    if wide <= 0 or high <= 0:
+    left, bottom, right, top = around_points(points) if points else (0.0, 0.0, 0.0, 0.0)
+    if right <= left or top <= bottom:
         return None
     edges = [edge for contour in contours for edge in zip(contour, (*contour[1:], contour[0]), strict=True)]
-    rows = [_row(edges, bottom + high * (row + 0.5) / _ROWS, left, _COLUMNS / wide) for row in range(_ROWS)]
-    return _levelled([cell for row in rows for cell in row])
+    cells, scale = [0.0] * (_ROWS * _COLUMNS), _COLUMNS / (right - left)
+    for row in range(_ROWS):
+        y = bottom + (top - bottom) * (row + 0.5) / _ROWS
+        crossings = sorted(
+            ((x0 + (x1 - x0) * (y - y0) / (y1 - y0) - left) * scale, 1 if y1 > y0 else -1)
+            for (x0, y0), (x1, y1) in edges
+            if (y0 <= y) != (y1 <= y)
+        )
+        turns = 0
+        for (start, turn), (end, _) in pairwise(crossings):
+            turns += turn
+            for cell in range(int(start), min(_COLUMNS, int(end) + 1)) if turns else ():
+                cells[row * _COLUMNS + cell] += max(0.0, min(cell + 1, end) - max(cell, start))
+    return _levelled(cells)
 
 
-def _row(edges: Sequence[Any], y: float, left: float, scale: float) -> list[float]:
-    crossings = sorted(
-        ((x0 + (x1 - x0) * (y - y0) / (y1 - y0) - left) * scale, 1 if y1 > y0 else -1)
-        for (x0, y0), (x1, y1) in edges
-        if (y0 <= y) != (y1 <= y)
-    )
-    cells, turns = [0.0] * _COLUMNS, 0
-    for (start, turn), (end, _) in pairwise(crossings):
-        turns += turn
-        if turns:
-            for cell in range(int(start), min(_COLUMNS, int(end) + 1)):
-                cells[cell] += max(0.0, min(cell + 1, end) - max(cell, start))
-    return cells
-
-
-def _levelled(cells: list[float]) -> Grid | None:
+def _levelled(cells: Sequence[float]) -> Grid | None:
     mean = sum(cells) / len(cells)
     length = sum((cell - mean) ** 2 for cell in cells) ** 0.5
     return tuple((cell - mean) / length for cell in cells) if length > 0 else None

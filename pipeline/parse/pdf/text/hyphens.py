@@ -6,7 +6,7 @@ where the document has the word in one piece elsewhere, or where it does not hav
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Container
 
 MARK = "\ufffe"
 SOFT = "\xad"
@@ -16,15 +16,14 @@ _WORD = re.compile(r"\w+")
 _FEW = 100  # divided words that are looked for one by one, rather than to list all words
 
 
-def with_hyphens(text: str, is_drawn: Callable[[int], bool]) -> str:
-    """The text with a hyphen for each soft one that is drawn: fonts may say so of the only hyphen that they have.
+def with_hyphens(text: str, drawn: Container[int]) -> str:
+    """The text with a hyphen for each soft one that is `drawn`: fonts may say so of the only hyphen that they have.
 
-    `is_drawn` tells it of a place in the text. One at the end of a line stays where a letter begins the next: it is
-    for `join_words`. The text keeps its length.
+    One at the end of a line stays where a letter begins the next: it is for `join_words`. The text keeps its length.
     """
     divides = {match.start() for match in _SOFT_AT_END.finditer(text)}
     return "".join(
-        "-" if one == SOFT and place not in divides and is_drawn(place) else one for place, one in enumerate(text)
+        "-" if one == SOFT and place not in divides and place in drawn else one for place, one in enumerate(text)
     )
 
 
@@ -51,16 +50,10 @@ def _known(texts: list[str]) -> set[str]:
     whole = " ".join(_DIVIDED.sub(" ", text) if MARK in text else text for text in texts).casefold()
     if len(pairs) > _FEW:
         return set(_WORD.findall(whole))
-    words = {word for left, right in pairs for word in (left, right, left + right)}
-    return {word for word in words if _has(whole, word)}
-
-
-def _has(text: str, word: str) -> bool:
-    """Whether a word stands in a text by itself. A pattern for each word would cost more than to look for it."""
-    place = text.find(word)
-    while place >= 0:
-        around = text[place - 1 : place] + text[place + len(word) : place + len(word) + 1]
-        if not _WORD.search(around):
-            return True
-        place = text.find(word, place + 1)
-    return False
+    found = set[str]()
+    for word in {word for left, right in pairs for word in (left, right, left + right)}:
+        place = whole.find(word)  # a pattern for each word would cost more
+        while place >= 0 and _WORD.search(whole[place - 1 : place] + whole[place + len(word) : place + len(word) + 1]):
+            place = whole.find(word, place + 1)
+        found |= {word} if place >= 0 else set()
+    return found

@@ -7,13 +7,13 @@ nothing, outlines are compared.
 """
 
 import ctypes
-from collections.abc import Iterable
+from collections.abc import Sequence
 from ctypes import addressof, c_float, c_int, c_size_t, c_void_p
 from itertools import chain, product
 from typing import Any
 
 from pipeline.parse.pdf.binding import raw
-from pipeline.parse.pdf.geometry import Rectangle
+from pipeline.parse.pdf.geometry import Rectangle, around_points
 from pipeline.parse.pdf.objects import argument, fast
 
 _ABSENT = 0xE5A7  # for private use: no font has it
@@ -59,16 +59,22 @@ class Letters:
 
     def are_others(self, font: int) -> bool:
         """Whether the outlines of a font's letters cannot be those of the letters that they are said to be."""
-        widths = tuple(_width(font, one) for one in _MEASURED) if font else ()
-        if not font or not _are_odd(widths):
+        if not font:
+            return False
+        widths = list[float]()
+        for one in _MEASURED:
+            _point[0] = 0.0
+            _get_width(argument(font), one, _SIZE, _X)
+            widths.append(_point[0])
+        if not _are_odd(widths):
             return False
         known = *widths, *start_of(font, _SAMPLE)
         if known not in self._known:
-            self._known[known] = _contradicts({one: box for one in _LETTERS if (box := _box(font, ord(one)))}, font)
+            self._known[known] = _contradicts(font)
         return self._known[known]
 
 
-def _are_odd(widths: tuple[float, ...]) -> bool:
+def _are_odd(widths: Sequence[float]) -> bool:
     """Whether these widths of narrow letters, wide ones and one that is absent call for a look at the outlines."""
     *some, absent = widths
     if len(set(some)) == 1:
@@ -77,14 +83,16 @@ def _are_odd(widths: tuple[float, ...]) -> bool:
     return bool(narrow and wide) and max(narrow) >= min(wide)
 
 
-def _contradicts(boxes: dict[str, Rectangle], font: int) -> bool:
+def _contradicts(font: int) -> bool:
     """Whether the outlines of the letters that there are cannot be theirs."""
     absent = _box(font, _ABSENT)
-    boxes = {one: box for one, box in boxes.items() if box != absent}
-    wide = {one: box[2] - box[0] for one, box in boxes.items()}
-    fails = [wide[thin] > _CLEARLY * wide[broad] for thin, broad in _pairs(_THIN, _BROAD, boxes)]
-    fails += [boxes[low][3] > _CLEARLY * boxes[high][3] for low, high in _pairs(_LOW, _HIGH, boxes)]
-    fails += [boxes[flat][1] < boxes[deep][1] - _DEEPER for flat, deep in _pairs(_FLAT, _DEEP, boxes)]
+    boxes = {one: box for one in _LETTERS if (box := _box(font, ord(one))) and box != absent}
+    thin, broad, low, high, flat, deep = (
+        [boxes[one] for one in some if one in boxes] for some in (_THIN, _BROAD, _LOW, _HIGH, _FLAT, _DEEP)
+    )
+    fails = [one[2] - one[0] > _CLEARLY * (other[2] - other[0]) for one, other in product(thin, broad)]
+    fails += [one[3] > _CLEARLY * other[3] for one, other in product(low, high)]
+    fails += [one[1] < other[1] - _DEEPER for one, other in product(flat, deep)]
     return len(fails) >= _FEWEST and sum(fails) >= _LIES * len(fails)
 
 
@@ -121,23 +129,10 @@ def start_of(font: int, character: str) -> tuple[float, ...]:
     return (len(segments), *chain.from_iterable(map(_at, segments[:: max(1, len(segments) // _PARTS)])))
 
 
-def _pairs(some: str, others: str, boxes: dict[str, Rectangle]) -> Iterable[tuple[str, str]]:
-    return ((one, other) for one, other in product(some, others) if one in boxes and other in boxes)
-
-
-def _width(font: int, character: int) -> float:
-    _point[0] = 0.0
-    _get_width(argument(font), character, _SIZE, _X)
-    return _point[0]
-
-
 def _box(font: int, character: int) -> Rectangle | None:
     """The box around the outline of a letter, in thousandths of the font's size; None where it has none."""
     points = list(map(_at, _segments(font, character)))
-    if not points:
-        return None
-    xs, ys = zip(*points, strict=True)
-    return min(xs), min(ys), max(xs), max(ys)
+    return around_points(points) if points else None
 
 
 def _segments(font: int, character: int) -> list[Any]:

@@ -39,9 +39,14 @@ def judge(page: Page, text: str, said: Said, fonts: Collection[int]) -> Mapping:
 
     What its fonts say is believed; how it reads decides where they do not say.
     """
-    bad = {match.start() for match in _BAD.finditer(text)} | page.next_to_dropped(text)
-    bad |= _unmapped(page, text) | _without_any(page, text)
-    share = _share_of_damaged(text, bad) if bad else 0.0
+    bad = {match.start() for match in _BAD.finditer(text)} | page.next_to_dropped(text) | _unmapped(page, text)
+    if MARK in text:  # a font maps to nothing what then looks like words divided at the end of a line
+        bad |= {place for place, one in enumerate(text) if one == MARK and not page.is_hyphen(place)}
+    share = 0.0  # of the text in words with a bad character in them; a private sign that stands alone may be a bullet
+    if bad:
+        spans = [token.span() for token in _TOKEN.finditer(text)]
+        damaged = sum(end - at for at, end in spans if end - at > 1 and not bad.isdisjoint(range(at, end)))
+        share = damaged / max(1, sum(end - at for at, end in spans))
     if share >= _MANY:
         return Mapping.LOST
     if len(text) < _LEAST or _has_common_words(text) or language(text) is not None:
@@ -58,35 +63,12 @@ def _has_common_words(text: str) -> bool:
 
 
 def _unmapped(page: Page, text: str) -> set[int]:
-    """The places in the text of characters that a font does not map, unless they read as a language all the same.
+    """The places in the text of characters that a font does not map, unless they read as a language all the same, and
+    are so much of the text that they are one font's, of which no letter is mapped.
 
     Numbers of glyphs are often those of ASCII, so that nothing is lost.
     """
     places = page.text_places(page.unmapped())
     words = [one[0] for one in _TOKEN.finditer(text) if not places.isdisjoint(range(*one.span()))] if places else []
-    return set() if words and language(" ".join(words)) is not None and _are_all(words, text) else places
-
-
-def _are_all(words: list[str], text: str) -> bool:
-    """Whether these are so much of a text that it is one font's, of which no letter is mapped."""
-    return 2 * sum(map(len, words)) >= len("".join(text.split()))
-
-
-def _without_any(page: Page, text: str) -> set[int]:
-    """The places of characters that a font maps to nothing, which look like words divided at the end of a line."""
-    return (
-        {place for place, one in enumerate(text) if one == MARK and not page.is_hyphen(place)}
-        if MARK in text
-        else set()
-    )
-
-
-def _share_of_damaged(text: str, bad: set[int]) -> float:
-    """The part of a text in words with a bad character in them; a private sign that stands alone may be a bullet."""
-    whole = damaged = 0
-    for token in _TOKEN.finditer(text):
-        start, end = token.span()
-        whole += end - start
-        if end - start > 1 and not bad.isdisjoint(range(start, end)):
-            damaged += end - start
-    return damaged / whole if whole else 0.0
+    are_all = 2 * sum(map(len, words)) >= len("".join(text.split()))
+    return set() if words and are_all and language(" ".join(words)) is not None else places

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Sequence
 from ctypes import addressof, c_double, c_int, c_uint, c_void_p
 from itertools import compress, count, pairwise, repeat, starmap
 from operator import ne
-from types import TracebackType
 from typing import Any, Self
 
 from pipeline.parse.pdf.binding import pdfium, pointer, raw
-from pipeline.parse.pdf.geometry import Rectangle
+from pipeline.parse.pdf.geometry import Rectangle, around
 from pipeline.parse.pdf.objects import argument, fast
 from pipeline.parse.pdf.text.hyphens import SOFT, with_hyphens
 
@@ -39,7 +38,8 @@ class Page:
 
     def __init__(self, document: Any, index: int) -> None:
         self.handle = _load(document, index)
-        if not _has_extent(self.handle):
+        left, bottom, right, top = self.box()
+        if not (right > left and top > bottom):
             # The crop box lies beyond the media box, which then counts alone (ISO 32000-2, 14.11.2). An empty box is
             # to pdfium as one that is not there; of media boxes without a valid one it makes a Letter page.
             raw.FPDFPage_SetCropBox(self.handle, 0, 0, 0, 0)
@@ -57,8 +57,11 @@ class Page:
         return int(_count_characters(argument(self.characters)))
 
     def box(self) -> Rectangle:
-        """The part of the page that is seen, in points."""
-        return _bounding_box(self.handle)
+        """The part of the page that is seen, in points: the crop box within the media box, as pdfium takes them."""
+        box = raw.FS_RECTF()
+        if not raw.FPDF_GetPageBoundingBox(self.handle, box):
+            raise pdfium.PdfiumError("Failed to get page bounding box.")
+        return box.left, box.bottom, box.right, box.top
 
     def load_text(self) -> None:
         """Find the characters of the objects that are active now."""
@@ -69,11 +72,8 @@ class Page:
 
     def text(self) -> str:
         """The text of its characters, with "\\r\\n" at the ends of lines."""
-        if self._text is None:
-            self._text = self._read_text()
-        return self._text
-
-    def _read_text(self) -> str:
+        if self._text is not None:
+            return self._text
         characters = argument(self.characters)
         first, end = 0, self.count_characters()
         # Characters at either end that are no part of the text would make pdfium read beyond the others.
@@ -82,13 +82,18 @@ class Page:
         while first < end and _text_place(characters, end - 1) < 0:
             end -= 1
         if first >= end:
+            self._text = ""
             return ""
         count = _text_place(characters, end - 1) + 2 - _text_place(characters, first)
         room = max(count, end - first + 1)
         buffer = _buffer if room <= _ROOM else ctypes.create_string_buffer(2 * room)
         written = _get_text(characters, first, end - first, argument(addressof(buffer)))
         text = ctypes.string_at(buffer, 2 * max(0, written - 1)).decode("utf-16-le", "ignore")
-        return with_hyphens(text, self._is_drawn) if SOFT in text else text
+        self._text = text
+        if SOFT in text:
+            boxes = {place: self.box_at(place) for place, one in enumerate(text) if one == SOFT}
+            self._text = with_hyphens(text, {place for place, box in boxes.items() if box[2] > box[0]})
+        return self._text
 
     def character(self, place: int) -> str:
         """The character at a place."""
@@ -152,11 +157,6 @@ class Page:
         """The box around the character at a place in the text, in points of the page."""
         return self.box_of_character(_place_of(argument(self.characters), text_place))
 
-    def _is_drawn(self, text_place: int) -> bool:
-        """Whether the character at a place in the text takes up any width."""
-        left, _, right, _ = self.box_at(text_place)
-        return right > left
-
     def next_to_dropped(self, text: str) -> set[int]:
         """The places in its text before and after a character that was left out, as pdfium does with some controls."""
         if self.count_characters() <= len(text):
@@ -179,11 +179,7 @@ class Page:
         for line in self.text().split("\r\n"):
             places = [start + place for place, one in enumerate(line) if not one.isspace()]
             found = [self.box_of_character(_place_of(argument(self.characters), place)) for place in places]
-            if found:
-                lefts, bottoms, rights, tops = zip(*found, strict=True)
-                boxes.append((min(lefts), min(bottoms), max(rights), max(tops)))
-            else:
-                boxes.append(boxes[-1] if boxes else self.box())
+            boxes.append(around(found) if found else boxes[-1] if boxes else self.box())
             start += len(line) + 2
         return boxes
 
@@ -194,9 +190,7 @@ class Page:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._close_text()
         if self.form:
             raw.FORM_OnBeforeClosePage(self.handle, self.form)
@@ -214,16 +208,3 @@ def _load(document: Any, index: int) -> Any:
     if not handle:
         raise pdfium.PdfiumError("Failed to load page.")
     return handle
-
-
-def _bounding_box(page: Any) -> Rectangle:
-    """The crop box within the media box, as pdfium takes them."""
-    box = raw.FS_RECTF()
-    if not raw.FPDF_GetPageBoundingBox(page, box):
-        raise pdfium.PdfiumError("Failed to get page bounding box.")
-    return box.left, box.bottom, box.right, box.top
-
-
-def _has_extent(page: Any) -> bool:
-    left, bottom, right, top = _bounding_box(page)
-    return right > left and top > bottom

@@ -4,14 +4,14 @@ Some are seen by nobody: by their flags, by their place, or because what is draw
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from ctypes import c_float, c_int
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from pipeline.parse.pdf.binding import raw, string
-from pipeline.parse.pdf.geometry import Rectangle
+from pipeline.parse.pdf.geometry import Rectangle, around_points
 from pipeline.parse.pdf.objects import argument, fast
 from pipeline.parse.pdf.text.page import Page
 from pipeline.parse.pdf.text.said import folded
@@ -77,166 +77,137 @@ class Annotations:
 def annotations_of(page: Page, form: Any, on_file: Any) -> Annotations:
     """The annotations of a page; `form`: the document's forms, if any; `on_file` is called for each attached file."""
     count = _count(argument(page.address))
-    if not count:
-        return Annotations()
-    found, clip = Annotations(left_out=max(0, count - _MOST)), page.box()
+    found = Annotations(left_out=max(0, count - _MOST))
+    clip = page.box() if count else (0.0, 0.0, 0.0, 0.0)
     for number in range(min(count, _MOST)):
-        annotation = raw.FPDFPage_GetAnnot(page.handle, number)
-        if not annotation:
-            continue
-        _add(found, annotation, number, _text_of(annotation, form, on_file), clip, form)
-        raw.FPDFPage_CloseAnnot(annotation)
+        handle = raw.FPDFPage_GetAnnot(page.handle, number)
+        if handle:
+            _add(found, _Annotation(handle, form), number, clip, on_file)
+            raw.FPDFPage_CloseAnnot(handle)
     found.shown = list(dict.fromkeys(found.shown))
     found.hidden = {text: kind for text, kind in found.hidden.items() if text not in found.shown}
     return found
 
 
-def _add(found: Annotations, annotation: Any, number: int, text: str, clip: Rectangle, form: Any) -> None:
-    subtype, box = raw.FPDFAnnot_GetSubtype(annotation), _box_of(annotation)
-    marked = bool(raw.FPDFAnnot_GetFlags(annotation) & _UNSEEN)
-    if not marked and subtype not in _BARE:
-        found.covers.append(box)
-    if subtype == raw.FPDF_ANNOT_STRIKEOUT and not marked and not _is_clear(annotation):
-        found.strikes += _quads(annotation) or [box]
+class _Annotation:
+    """One annotation of a page, and what it says of itself; `field` is the kind of form field that it is, if any."""
+
+    def __init__(self, handle: Any, form: Any) -> None:
+        self.handle, self._form = handle, form
+        self.subtype: int = raw.FPDFAnnot_GetSubtype(handle)
+        is_field = self.subtype == raw.FPDF_ANNOT_WIDGET and form is not None
+        self.field = raw.FPDFAnnot_GetFormFieldType(form, handle) if is_field else None
+        box = raw.FS_RECTF()
+        raw.FPDFAnnot_GetRect(handle, box)
+        left, right, bottom, top = *sorted((box.left, box.right)), *sorted((box.bottom, box.top))
+        self.box: Rectangle = left, bottom, right, top
+
+    def has(self, key: bytes) -> bool:
+        """Whether its dictionary has an entry."""
+        return bool(raw.FPDFAnnot_HasKey(self.handle, key))
+
+    def string(self, key: bytes) -> str:
+        """The text of an entry of its dictionary."""
+        return string(partial(raw.FPDFAnnot_GetStringValue, self.handle, key))
+
+    def of_field(self, read: Callable[..., int]) -> str:
+        """A text that pdfium tells of a form field."""
+        return string(partial(read, self._form, self.handle))
+
+    def is_clear(self) -> bool:
+        """Whether it is to be drawn with no opacity."""
+        opacity = c_float(1.0)
+        return bool(raw.FPDFAnnot_GetNumberValue(self.handle, b"CA", opacity)) and opacity.value <= _CLEAR
+
+    def is_password(self) -> bool:
+        """Whether a field shows but signs in place of its value."""
+        is_text = self.field == raw.FPDF_FORMFIELD_TEXTFIELD
+        flags = raw.FPDFAnnot_GetFormFieldFlags(self._form, self.handle) if is_text else 0
+        return bool(flags & raw.FPDF_FORMFLAG_TEXT_PASSWORD)
+
+    def filled_in(self) -> str:
+        """What a field of text shows, or one with options: their labels, for its value may be another name of them."""
+        count = raw.FPDFAnnot_GetOptionCount(self._form, self.handle) if self.field in _CHOICES else 0
+        chosen = [
+            string(partial(raw.FPDFAnnot_GetOptionLabel, self._form, self.handle, place))
+            for place in range(min(count, _OPTIONS))
+            if raw.FPDFAnnot_IsOptionSelected(self._form, self.handle, place)
+        ]
+        return ", ".join(chosen) or self.of_field(raw.FPDFAnnot_GetFormFieldValue)
+
+    def text(self) -> str:
+        """The text that is read: "name: value" of a field, "name: [x]" of a box that is checked, with its value where
+        that says more than yes, or a remark."""
+        if self.field is None:
+            text = self.string(b"Contents") if self.subtype in _REMARKS else ""
+            return f"Remark: {text}" if text.strip() else ""
+        name = self.of_field(raw.FPDFAnnot_GetFormFieldName)
+        if self.field not in _CHECKED:
+            value = self.filled_in()
+            return f"{name}: {value}" if value.strip() else ""
+        if not raw.FPDFAnnot_IsChecked(self._form, self.handle):
+            return ""
+        value = self.of_field(raw.FPDFAnnot_GetFormFieldExportValue)
+        return f"{name}: [x]" if value.casefold() in {"", "yes", "on", "1", "true"} else f"{name}: [x] {value}"
+
+    def value(self) -> str:
+        """What it says of the text that is drawn for it; "" for boxes to tick and lists."""
+        if self.subtype != raw.FPDF_ANNOT_WIDGET:
+            return self.string(b"Contents")
+        return self.filled_in() if self.field in _WRITTEN else ""
+
+    def quads(self) -> list[Rectangle]:
+        """The boxes around the parts of the page that it is for."""
+        found, quad = list[Rectangle](), raw.FS_QUADPOINTSF()
+        for place in range(min(raw.FPDFAnnot_CountAttachmentPoints(self.handle), _OPTIONS)):
+            if raw.FPDFAnnot_GetAttachmentPoints(self.handle, place, quad):
+                corners = (quad.x1, quad.y1), (quad.x2, quad.y2), (quad.x3, quad.y3), (quad.x4, quad.y4)
+                found.append(around_points(corners))
+        return found
+
+    def look_hides(self, clip: Rectangle) -> str | None:
+        """The way in which a text on the page, or the sign for a remark, is hidden by its opacity or its box, or free
+        text without an appearance by the size and colour in which it is to be drawn."""
+        if self.subtype in _REMARKS and self.is_clear():
+            return "invisible"
+        (left, bottom, right, top), hides = self.box, None
+        if self.subtype == raw.FPDF_ANNOT_TEXT or self.subtype in _DRAWN:
+            is_icon = self.subtype == raw.FPDF_ANNOT_TEXT
+            wide, high = (_ICON, _ICON) if is_icon else (right - left, top - bottom)
+            page = clip[0], clip[1], clip[2] - clip[0], clip[3] - clip[1]
+            hides = Look(box=(left, top - high, wide, high), clip=page).hides
+        if hides or self.subtype != raw.FPDF_ANNOT_FREETEXT or self.has(b"AP"):
+            return hides
+        style = self.string(b"DA")
+        size, colour = _SIZE.search(style), _COLOUR.search(style)
+        parts = [min(round(255 * float(part)), 255) for part in colour[1].split()] if colour else []
+        return Look(
+            colour=(parts[0], parts[len(parts) // 2], parts[-1]) if parts else None,
+            background=None if self.has(b"C") else (255, 255, 255),
+            size=float(size[1]) or None if size else None,  # 0: as fits
+        ).hides
+
+
+def _add(found: Annotations, one: _Annotation, number: int, clip: Rectangle, on_file: Any) -> None:
+    if one.subtype == raw.FPDF_ANNOT_FILEATTACHMENT:
+        on_file(raw.FPDFAnnot_GetFileAttachment(one.handle))
+    text, marked = one.text(), bool(raw.FPDFAnnot_GetFlags(one.handle) & _UNSEEN)
+    if not marked and one.subtype not in _BARE:
+        found.covers.append(one.box)
+    if one.subtype == raw.FPDF_ANNOT_STRIKEOUT and not marked and not one.is_clear():
+        found.strikes += one.quads() or [one.box]
     if not text:
         return
-    marked |= form is not None and _is_password(annotation, form)
-    hides = "marked_hidden" if marked else _look_hides(annotation, subtype, box, clip)
+    hides = "marked_hidden" if marked or one.is_password() else one.look_hides(clip)
     if hides:
         found.hidden[text] = hides
         return
+    value = one.value()
     found.shown.append(text)
-    found.layered |= bool(raw.FPDFAnnot_HasKey(annotation, b"OC"))
-    if subtype in _DRAWN and raw.FPDFAnnot_HasKey(annotation, b"AP"):
-        found.drawn.append(Drawn(number, text, box, _value(annotation, subtype, form)))
-    rich, plain = _rich(annotation, subtype), _value(annotation, subtype, form)
-    if rich and plain and folded(rich) != folded(plain):
-        found.others.append((plain, rich))
-
-
-def _box_of(annotation: Any) -> Rectangle:
-    box = raw.FS_RECTF()
-    raw.FPDFAnnot_GetRect(annotation, box)
-    left, right, bottom, top = *sorted((box.left, box.right)), *sorted((box.bottom, box.top))
-    return left, bottom, right, top
-
-
-def _look_hides(annotation: Any, subtype: int, box: Rectangle, clip: Rectangle) -> str | None:
-    if subtype in _REMARKS and _is_clear(annotation):
-        return "invisible"
-    return _place_hides(subtype, box, clip) or _style_hides(annotation, subtype)
-
-
-def _is_clear(annotation: Any) -> bool:
-    """Whether an annotation is to be drawn with no opacity."""
-    opacity = c_float(1.0)
-    return bool(raw.FPDFAnnot_GetNumberValue(annotation, b"CA", opacity)) and opacity.value <= _CLEAR
-
-
-def _quads(annotation: Any) -> list[Rectangle]:
-    """The boxes around the parts of the page that an annotation is for."""
-    found, quad = list[Rectangle](), raw.FS_QUADPOINTSF()
-    for place in range(min(raw.FPDFAnnot_CountAttachmentPoints(annotation), _OPTIONS)):
-        if raw.FPDFAnnot_GetAttachmentPoints(annotation, place, quad):
-            xs, ys = (quad.x1, quad.x2, quad.x3, quad.x4), (quad.y1, quad.y2, quad.y3, quad.y4)
-            found.append((min(xs), min(ys), max(xs), max(ys)))
-    return found
-
-
-def _value(annotation: Any, subtype: int, form: Any) -> str:
-    """What an annotation says of the text that is drawn for it; "" for boxes to tick and lists."""
-    if subtype != raw.FPDF_ANNOT_WIDGET:
-        return _string(annotation, b"Contents")
-    kind = raw.FPDF_FORMFIELD_UNKNOWN if form is None else raw.FPDFAnnot_GetFormFieldType(form, annotation)
-    return _filled_in(annotation, form, kind) if kind in _WRITTEN else ""
-
-
-def _rich(annotation: Any, subtype: int) -> str:
-    """The text with markup that programs show in place of the plain one."""
-    return _TAG.sub(" ", _string(annotation, b"RV" if subtype == raw.FPDF_ANNOT_WIDGET else b"RC"))
-
-
-def _string(annotation: Any, key: bytes) -> str:
-    return string(lambda buffer, size: raw.FPDFAnnot_GetStringValue(annotation, key, buffer, size))
-
-
-def _place_hides(subtype: int, box: Rectangle, clip: Rectangle) -> str | None:
-    """The way in which a text on the page, or the sign for a remark, is hidden by its box."""
-    left, bottom, right, top = box
-    width, height = right - left, top - bottom
-    if subtype == raw.FPDF_ANNOT_TEXT:
-        width = height = _ICON
-    elif subtype not in _DRAWN:
-        return None
-    page = clip[0], clip[1], clip[2] - clip[0], clip[3] - clip[1]
-    return Look(box=(left, top - height, width, height), clip=page).hides
-
-
-def _style_hides(annotation: Any, subtype: int) -> str | None:
-    """The way in which free text without an appearance is hidden by the size and colour in which it is to be drawn."""
-    if subtype != raw.FPDF_ANNOT_FREETEXT or raw.FPDFAnnot_HasKey(annotation, b"AP"):
-        return None
-    style = string(lambda buffer, size: raw.FPDFAnnot_GetStringValue(annotation, b"DA", buffer, size))
-    size = _SIZE.search(style)
-    return Look(
-        colour=_colour_of(style),
-        background=None if raw.FPDFAnnot_HasKey(annotation, b"C") else (255, 255, 255),
-        size=float(size[1]) or None if size else None,  # 0: as fits
-    ).hides
-
-
-def _colour_of(style: str) -> tuple[int, int, int] | None:
-    """The colour of "1 0 0 rg" or "0.5 g" among the operators of a style."""
-    found = _COLOUR.search(style)
-    if not found:
-        return None
-    parts = [min(round(255 * float(part)), 255) for part in found[1].split()]
-    return parts[0], parts[len(parts) // 2], parts[-1]
-
-
-def _is_password(annotation: Any, form: Any) -> bool:
-    """Whether a field shows but signs in place of its value."""
-    if raw.FPDFAnnot_GetFormFieldType(form, annotation) != raw.FPDF_FORMFIELD_TEXTFIELD:
-        return False
-    return bool(raw.FPDFAnnot_GetFormFieldFlags(form, annotation) & raw.FPDF_FORMFLAG_TEXT_PASSWORD)
-
-
-def _text_of(annotation: Any, form: Any, on_file: Any) -> str:
-    kind = raw.FPDFAnnot_GetSubtype(annotation)
-    if kind == raw.FPDF_ANNOT_WIDGET:
-        return _field(annotation, form) if form is not None else ""
-    if kind == raw.FPDF_ANNOT_FILEATTACHMENT:
-        on_file(raw.FPDFAnnot_GetFileAttachment(annotation))
-    elif kind in _REMARKS:
-        text = string(lambda buffer, size: raw.FPDFAnnot_GetStringValue(annotation, b"Contents", buffer, size))
-        return f"Remark: {text}" if text.strip() else ""
-    return ""
-
-
-def _field(annotation: Any, form: Any) -> str:
-    kind = raw.FPDFAnnot_GetFormFieldType(form, annotation)
-    name = string(lambda buffer, size: raw.FPDFAnnot_GetFormFieldName(form, annotation, buffer, size))
-    if kind in _CHECKED:
-        return _checked(annotation, form, name)
-    value = _filled_in(annotation, form, kind)
-    return f"{name}: {value}" if value.strip() else ""
-
-
-def _filled_in(annotation: Any, form: Any, kind: int) -> str:
-    """What a field of text shows, or one with options: their labels, for its value may be another name of them."""
-    chosen = ", ".join(_chosen(annotation, form)) if kind in _CHOICES else ""
-    return chosen or string(lambda buffer, size: raw.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, size))
-
-
-def _checked(annotation: Any, form: Any, name: str) -> str:
-    """The text of a box that is checked: "name: [x]", with its value where that says more than yes."""
-    if not raw.FPDFAnnot_IsChecked(form, annotation):
-        return ""
-    value = string(lambda buffer, size: raw.FPDFAnnot_GetFormFieldExportValue(form, annotation, buffer, size))
-    return f"{name}: [x]" if value.casefold() in {"", "yes", "on", "1", "true"} else f"{name}: [x] {value}"
-
-
-def _chosen(annotation: Any, form: Any) -> Iterator[str]:
-    for place in range(min(raw.FPDFAnnot_GetOptionCount(form, annotation), _OPTIONS)):
-        if raw.FPDFAnnot_IsOptionSelected(form, annotation, place):
-            yield string(partial(raw.FPDFAnnot_GetOptionLabel, form, annotation, place))
+    found.layered |= one.has(b"OC")
+    if one.subtype in _DRAWN and one.has(b"AP"):
+        found.drawn.append(Drawn(number, text, one.box, value))
+    # the text with markup that programs show in place of the plain one
+    rich = _TAG.sub(" ", one.string(b"RV" if one.subtype == raw.FPDF_ANNOT_WIDGET else b"RC"))
+    if rich and value and folded(rich) != folded(value):
+        found.others.append((value, rich))

@@ -11,11 +11,9 @@ import unicodedata
 import zlib
 from bisect import bisect
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from functools import cache, cached_property, lru_cache
-from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.parse.pdf.binding import raw
 from pipeline.parse.pdf.objects import argument, fast, index
@@ -49,15 +47,14 @@ _FRACTION = re.compile("\\d*[\u2044/\u2215]\\d*")
 Dictionary = dict[bytes, Any]
 
 
-@dataclass(frozen=True)
-class _Font:
+class _Font(NamedTuple):
     """A font: its `name`; whether it `says` of its characters what they are; in `wrong`, what it contradicts itself in.
     `twice`: it has several signs for one digit."""
 
     name: str
     says: bool
-    wrong: tuple[str, ...] = ()
-    twice: bool = False
+    wrong: tuple[str, ...]
+    twice: bool
 
 
 class Said:
@@ -68,25 +65,24 @@ class Said:
         self._data = data
 
     @cached_property
-    def _fonts(self) -> list[_Font] | None:
-        """All fonts of the document; None where it is too large to be copied."""
-        copy = _copy(self._document) if len(self._data) <= _MOST else None
-        if copy is None:
-            return None
-        objects = _places(copy)
-        known: dict[int, Any] = {}
-        return [_font(copy, objects, known, font) for font in _dictionaries(copy, objects.values())]
+    def _fonts(self) -> list[_Font]:
+        """All fonts of the document; none where it is too large to be copied."""
+        _copied.clear()
+        may = len(self._data) <= _MOST
+        done = may and raw.FPDF_SaveAsCopy(self._document, _writer, raw.FPDF_REMOVE_SECURITY)
+        copy = _Copy(bytes(_copied)) if done else None
+        _copied.clear()
+        return [_font(copy, font) for font in copy.fonts()] if copy else []
 
     @cached_property
-    def _may_map(self) -> bool:
-        """Whether any font may have a map by which it is read otherwise than it is drawn."""
-        return bool(_MAY_MAP.search(self._data))
+    def _mapped(self) -> list[_Font]:
+        """The fonts, if any of them may have a map by which it is read otherwise than it is drawn."""
+        return self._fonts if _MAY_MAP.search(self._data) else []
 
     @cached_property
     def _saying(self) -> frozenset[str]:
-        """The names of the fonts that say what their characters are."""
-        fonts = self._fonts or []
-        return frozenset(font.name for font in fonts) - {font.name for font in fonts if not font.says}
+        names = frozenset(font.name for font in self._fonts)
+        return names - {font.name for font in self._fonts if not font.says}
 
     def says(self, fonts: Iterable[int]) -> bool:
         """Whether each of a page's fonts says what its characters are."""
@@ -95,19 +91,17 @@ class Said:
     @cached_property
     def several(self) -> frozenset[str]:
         """The names that several fonts have."""
-        names = Counter(font.name for font in self._fonts or ()) if self._may_map else Counter[str]()
+        names = Counter(font.name for font in self._mapped)
         return frozenset(name for name, count in names.items() if count > 1)
 
     @cached_property
     def twice(self) -> frozenset[str]:
         """The names of fonts that have several signs for one digit."""
-        return frozenset(font.name for font in self._fonts or () if font.twice) if self._may_map else frozenset()
+        return frozenset(font.name for font in self._mapped if font.twice)
 
     def wrong(self) -> list[str]:
         """What fonts read otherwise than they draw it, as far as they say so themselves: `"1" as "9"`."""
-        if not self._may_map:
-            return []
-        return list(dict.fromkeys(chain.from_iterable(font.wrong for font in self._fonts or ())))
+        return list(dict.fromkeys(one for font in self._mapped for one in font.wrong))
 
 
 def name_of(font: int) -> str:
@@ -118,14 +112,6 @@ def name_of(font: int) -> str:
 
 _get_name = fast(raw.FPDFFont_GetBaseFontName, ctypes.c_size_t)
 _name = ctypes.create_string_buffer(_LONGEST)
-
-
-def _copy(document: Any) -> bytes | None:
-    _copied.clear()
-    done = raw.FPDF_SaveAsCopy(document, _writer, raw.FPDF_REMOVE_SECURITY)
-    copy = bytes(_copied) if done else None
-    _copied.clear()
-    return copy
 
 
 def _write(_: Any, data: int, size: int) -> int:
@@ -139,34 +125,78 @@ _writer.version = 1
 _writer.WriteBlock = type(_writer.WriteBlock)(_write)
 
 
-def _places(copy: bytes) -> dict[int, int]:
-    """Where each object begins in a copy, by its number, as the table at its end says."""
-    begin = copy.rfind(b"\nxref") + 5
-    found, number = dict[int, int](), 0
-    for line in copy[begin : copy.find(b"trailer", begin)].split(b"\n"):
-        match line.split():
-            case [first, _]:
-                number = int(first)
-            case [place, _, kind]:
-                if kind == b"n":
-                    found[number] = int(place)
-                number += 1
-    return found
+class _Copy:
+    """A document as pdfium writes it, and where each object begins, by its number, as the table at its end says."""
 
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._known: dict[int, Any] = {}
+        self._places: dict[int, int] = {}
+        begin, number = data.rfind(b"\nxref") + 5, 0
+        for line in data[begin : data.find(b"trailer", begin)].split(b"\n"):
+            match line.split():
+                case [first, _]:
+                    number = int(first)
+                case [place, _, kind]:
+                    if kind == b"n":
+                        self._places[number] = int(place)
+                    number += 1
 
-def _dictionaries(copy: bytes, places: Iterable[int]) -> Iterator[Dictionary]:
-    """The fonts among the objects that begin at these places, and within them."""
-    starts = sorted(places)
-    found = (one.start() for one in _KEY.finditer(copy))
-    for place in sorted({bisect(starts, at) - 1 for at in found} - {-1}):
-        yield from _fonts_in(_object(copy, starts[place]))
+    def fonts(self) -> Iterator[Dictionary]:
+        """The dictionaries of its fonts."""
+        starts = sorted(self._places.values())
+        found = (one.start() for one in _KEY.finditer(self._data))
+        for place in sorted({bisect(starts, at) - 1 for at in found} - {-1}):
+            yield from _fonts_in(self._object(starts[place]))
 
+    def get(self, holder: Any, key: bytes) -> Any:
+        """The value of an entry of a dictionary; None where it is not there, or `holder` is no dictionary."""
+        return self.resolved(holder.get(key)) if isinstance(holder, dict) else None
 
-def _object(copy: bytes, start: int) -> Any:
-    """The object that begins at a place; of a stream its dictionary."""
-    begin = copy.find(b"obj", start) + 3
-    end = _END.search(copy, begin)
-    return _value(_WIDTHS.sub(b"", copy[begin : end.start() if end else begin]))
+    def resolved(self, value: Any) -> Any:
+        """A value, or the object that it refers to."""
+        start = self._start(value) if isinstance(value, bytes) and value.endswith(b" R") else None
+        if start is not None and start not in self._known:
+            self._known[start] = self._object(start)
+        return value if start is None else self._known[start]
+
+    def stream(self, reference: Any) -> bytes:
+        """The content of a stream, unpacked; b"" where that is not possible."""
+        start = self._start(reference)
+        found = re.compile(rb"stream\r?\n").search(self._data, start) if start is not None else None
+        if not found:
+            return b""
+        head = self._data[start : found.start()]
+        body = self._data[found.end() : self._data.find(b"endstream", found.end())]
+        try:
+            if b"ASCIIHexDecode" in head:
+                body = bytes.fromhex(re.sub(rb"\s|>.*", b"", body, flags=re.DOTALL).decode("ascii"))
+            if b"ASCII85Decode" in head:
+                body = base64.a85decode(body.strip().removeprefix(b"<~").removesuffix(b"~>"))
+            return zlib.decompressobj().decompress(body, _MOST) if b"FlateDecode" in head else body
+        except (ValueError, zlib.error):
+            return b""
+
+    def _start(self, reference: Any) -> int | None:
+        number = reference.split()[:1] if isinstance(reference, bytes) else []
+        return self._places.get(int(number[0])) if number and number[0].isdigit() else None
+
+    def _object(self, start: int) -> Any:
+        """The first value of the object that begins at a place: a dictionary, a list, or a token as it is; of a stream
+        its dictionary."""
+        begin = self._data.find(b"obj", start) + 3
+        end = _END.search(self._data, begin)
+        stack: list[list[Any]] = [[]]
+        for token in _TOKEN.findall(_WIDTHS.sub(b"", self._data[begin : end.start() if end else begin])):
+            if token in {b"<<", b"["}:
+                stack.append([])
+            elif token in {b">>", b"]"} and len(stack) > 1:
+                inner = stack.pop()
+                pairs = zip(inner[::2], inner[1::2], strict=False)
+                stack[-1].append(inner if token == b"]" else {key: one for key, one in pairs if isinstance(key, bytes)})
+            else:
+                stack[-1].append(token)
+        return next(iter(stack[0]), None)
 
 
 def _fonts_in(value: Any) -> Iterator[Dictionary]:
@@ -180,81 +210,39 @@ def _fonts_in(value: Any) -> Iterator[Dictionary]:
             yield from _fonts_in(one)
 
 
-def _value(text: bytes) -> Any:
-    """The first value that stands in a text: a dictionary, a list, or a token as it is."""
-    stack: list[list[Any]] = [[]]
-    for token in _TOKEN.findall(text):
-        if token in {b"<<", b"["}:
-            stack.append([])
-        elif token in {b">>", b"]"} and len(stack) > 1:
-            inner = stack.pop()
-            pairs = zip(inner[::2], inner[1::2], strict=False)
-            stack[-1].append(inner if token == b"]" else {key: one for key, one in pairs if isinstance(key, bytes)})
-        else:
-            stack[-1].append(token)
-    return next(iter(stack[0]), None)
-
-
-def _font(copy: bytes, objects: dict[int, int], known: dict[int, Any], font: Dictionary) -> _Font:
-    def resolved(value: Any) -> Any:
-        number = value.split()[0] if isinstance(value, bytes) and value.endswith(b" R") else b""
-        start = objects.get(int(number)) if number else None
-        if start is not None and start not in known:
-            known[start] = _object(copy, start)
-        return value if start is None else known[start]
-
-    name = _SUBSET.sub("", _text(resolved(font.get(b"/BaseFont"))).removeprefix("/"))
-    kind = resolved(font.get(b"/Subtype"))
-    mapped = _map(_stream(copy, objects, font.get(b"/ToUnicode")))
+def _font(copy: _Copy, font: Dictionary) -> _Font:
+    name = copy.get(font, b"/BaseFont")
+    name = _SUBSET.sub("", name.decode("latin-1").removeprefix("/") if isinstance(name, bytes) else "")
+    kind, encoding = copy.get(font, b"/Subtype"), copy.get(font, b"/Encoding")
+    mapped = _map(copy.stream(font.get(b"/ToUnicode")))
     twice = max(Counter(one for one in mapped.values() if one in _ALL).values(), default=0) > 1
-    encoding = resolved(font.get(b"/Encoding"))
     if kind == b"/Type0":
-        below = resolved(font.get(b"/DescendantFonts"))
-        system = resolved(resolved(below[0]).get(b"/CIDSystemInfo")) if isinstance(below, list) and below else None
-        standard = isinstance(system, dict) and b"Identity" not in _bytes(system.get(b"/Ordering"))
+        below = copy.get(font, b"/DescendantFonts")
+        system = copy.get(copy.resolved(below[0]), b"/CIDSystemInfo") if isinstance(below, list) and below else None
+        ordering = system.get(b"/Ordering") if isinstance(system, dict) else b"Identity"
+        standard = not (isinstance(ordering, bytes) and b"Identity" in ordering)
         return _Font(name, bool(mapped) or standard, tuple(_wrong(mapped, {})), twice)
-    descriptor = resolved(font.get(b"/FontDescriptor"))
-    embedded = kind == b"/Type3" or (
-        isinstance(descriptor, dict) and any(key.startswith(b"/FontFile") for key in descriptor)
-    )
-    symbols = bool(_SYMBOLS.search(name.encode("latin-1", "ignore")))
-    names = _names(resolved, encoding)
-    base = resolved(encoding.get(b"/BaseEncoding")) if isinstance(encoding, dict) else encoding
-    plain = base in _CODES or (not embedded and not symbols)
+    names, code = dict[int, str](), 0  # of glyphs by their codes, as the differences of an encoding have them
+    differences = copy.get(encoding, b"/Differences")
+    for one in differences if isinstance(differences, list) else ():
+        if isinstance(one, bytes) and one.startswith(b"/"):
+            names[code] = one[1:].decode("latin-1")
+            code += 1
+        elif isinstance(one, bytes) and one.isdigit():
+            code = int(one)
     numbered = sum(bool(_NUMBERED.fullmatch(one)) for one in names.values())
     named = bool(names) and numbered <= _MOST_NUMBERED * len(names)
+    descriptor = copy.get(font, b"/FontDescriptor")
+    files = [key for key in descriptor if key.startswith(b"/FontFile")] if isinstance(descriptor, dict) else []
+    free = kind != b"/Type3" and not files and not _SYMBOLS.search(name.encode("latin-1", "ignore"))
+    base = copy.get(encoding, b"/BaseEncoding") if isinstance(encoding, dict) else encoding
+    base = base if isinstance(base, bytes) else b""
+    plain = base in _CODES or free
+    drawn: dict[int, str] = {}  # the letters, digits and spaces that the font draws by its encoding
+    if plain or named:
+        drawn = _encoded(_CODES.get(base, "ascii")) | {code: _named(one) for code, one in names.items()}
     says = bool(mapped) or (plain and not names) or named
-    drawn = _drawn(base, names) if plain or named else {}
     return _Font(name, says, tuple(_wrong(mapped, drawn)), twice)
-
-
-def _text(value: Any) -> str:
-    return value.decode("latin-1") if isinstance(value, bytes) else ""
-
-
-def _bytes(value: Any) -> bytes:
-    return value if isinstance(value, bytes) else b""
-
-
-def _names(resolved: Any, encoding: Any) -> dict[int, str]:
-    """The names of glyphs by their codes, as the differences of an encoding have them."""
-    differences = resolved(encoding.get(b"/Differences")) if isinstance(encoding, dict) else None
-    found, code = dict[int, str](), 0
-    for one in differences if isinstance(differences, list) else ():
-        if not isinstance(one, bytes):
-            continue
-        if one.startswith(b"/"):
-            found[code] = one[1:].decode("latin-1")
-            code += 1
-        elif one.isdigit():
-            code = int(one)
-    return found
-
-
-def _drawn(base: Any, names: dict[int, str]) -> dict[int, str]:
-    """The letters, digits and spaces by their codes, as a font draws them by its encoding."""
-    drawn = _encoded(_CODES.get(base, "ascii") if isinstance(base, bytes) else "ascii")
-    return drawn | {code: _named(name) for code, name in names.items()} if names else drawn
 
 
 @cache
@@ -270,52 +258,30 @@ def _named(name: str) -> str:
     return " " if name == "space" else name if len(name) == 1 and name.isalpha() else ""
 
 
-def _stream(copy: bytes, objects: dict[int, int], reference: Any) -> bytes:
-    """The content of a stream, unpacked; b"" where that is not possible."""
-    number = _bytes(reference).split()[:1]
-    start = objects.get(int(number[0])) if number and number[0].isdigit() else None
-    found = re.compile(rb"stream\r?\n").search(copy, start) if start is not None else None
-    if not found or start is None:
-        return b""
-    head = copy[start : found.start()]
-    body = copy[found.end() : copy.find(b"endstream", found.end())]
-    try:
-        if b"ASCIIHexDecode" in head:
-            body = bytes.fromhex(re.sub(rb"\s|>.*", b"", body, flags=re.DOTALL).decode("ascii"))
-        if b"ASCII85Decode" in head:
-            body = base64.a85decode(body.strip().removeprefix(b"<~").removesuffix(b"~>"))
-        return zlib.decompressobj().decompress(body, _MOST) if b"FlateDecode" in head else body
-    except (ValueError, zlib.error):
-        return b""
-
-
 def _map(content: bytes) -> dict[int, str]:
     """The texts that a ToUnicode map gives for the codes of a font."""
     found: dict[int, str] = {}
     for kind, section in _SECTION.findall(content):
         tokens = iter(re.findall(rb"<[0-9A-Fa-f\s]*>|\[|\]", section))
         for token in tokens:
-            first, last = _code(token), _code(token) if kind == b"char" else _code(next(tokens, b""))
+            first = _code(token)
+            last = min(first if kind == b"char" else _code(next(tokens, b"")), first + 0xFFFF)
             to = next(tokens, b"")
             if to == b"[":
-                for code in range(first, min(last, first + 0xFFFF) + 1):
+                for code in range(first, last + 1):
                     if (one := next(tokens, b"]")) == b"]":
                         break
                     found[code] = _unicode(one)
             elif text := _unicode(to):
-                for code in _asked(first, min(last, first + 0xFFFF), text, found):
+                codes: Iterable[int] = range(first, last + 1)
+                if last - first >= _LONG and len(text) == 1:
+                    # of a long range to single characters only these can say anything: the codes of one byte, those of
+                    # digits, and those that another range gave a text
+                    digits = range(first + ord("0") - ord(text), first + ord("9") - ord(text) + 1)
+                    codes = sorted(one for one in {*range(first, 0x100), *digits, *found} if first <= one <= last)
+                for code in codes:
                     found[code] = text[:-1] + chr(min(ord(text[-1]) + code - first, 0x10FFFF))
     return found
-
-
-def _asked(first: int, last: int, text: str, known: Collection[int]) -> Iterable[int]:
-    """The codes of a range that can say anything: of a long one to single characters those of one byte, those of
-    digits, and those that another range gave a text."""
-    if last - first < _LONG or len(text) > 1:
-        return range(first, last + 1)
-    digits = range(first + ord("0") - ord(text), first + ord("9") - ord(text) + 1)
-    asked = {*range(first, 0x100), *digits, *known}
-    return sorted(code for code in asked if first <= code <= last)
 
 
 @lru_cache(_KEPT)

@@ -15,8 +15,7 @@ import pipeline
 from pipeline.document import Picture
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse import Limits, Options, ParserPool, Tesseract, find_tesseract
-from pipeline.parse.ocr.recognised import Recognised, lacking, parse_recognised
-from pipeline.parse.ocr.tesseract import OcrError
+from pipeline.parse.ocr.tesseract import OcrError, Recognised, lacking, parse_recognised
 from pipeline.plan import Ocr, RunPlan
 from tests.pdf_files import with_font
 from tests.pdf_scans import LINES, photograph, png, scan

@@ -10,7 +10,7 @@ import pytest
 from reportlab.lib.colors import Color
 from reportlab.pdfgen.canvas import Canvas
 
-from pipeline.parse.pdf.drawn.painting import boxes_of, may_cross_border, painting, reach_beyond, states_of
+from pipeline.parse.pdf.drawn.painting import boxes_of, may_cross_borders, painting, reach_beyond, states_of
 from pipeline.parse.pdf.geometry import Rectangle
 from pipeline.parse.pdf.objects import NOWHERE, bounds_of, count_borders, inner_objects_of, objects_of
 from tests.pdf_files import pdf
@@ -130,11 +130,11 @@ def test_texts_that_cross_their_borders(page: Any, margin: float) -> None:
             and top <= max(ys) + margin
         )
         expected.append(not inside)
-    assert [may_cross_border(address(item), bounds(item), 0, margin) for item in texts] == expected
+    assert [may_cross_borders(address(item), bounds(item), 1, margin) for item in texts] == expected
     assert 0 < sum(expected) < len(expected)
 
 
 def test_no_object_gives_no_answer() -> None:
     assert boxes_of([0]) == [NOWHERE]
     assert reach_beyond([NOWHERE], (0.0, 0.0, 1.0, 1.0)) == [True]
-    assert may_cross_border(0, NOWHERE, 0, 0.0)
+    assert may_cross_borders(0, NOWHERE, 1, 0.0)
