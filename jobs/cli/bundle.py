@@ -1,7 +1,5 @@
 """`cloister bundle`: Cloister itself, carried on a disk, and installed from it."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator

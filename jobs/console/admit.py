@@ -1,7 +1,5 @@
 """Who a request comes from, and whether they may have the page: session or proxy, right, the token of a form."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final

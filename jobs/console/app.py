@@ -1,7 +1,5 @@
 """The console as an ASGI application: the pages of the table, behind the guard."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace

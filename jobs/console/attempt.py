@@ -1,7 +1,5 @@
 """A part of a page that may fail without taking the rest with it."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass

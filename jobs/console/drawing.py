@@ -1,7 +1,5 @@
 """Drawings of pages as places on paper, which templates write as SVG."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -5,8 +5,6 @@ It stands around the application, so nothing behind it sees a request that it re
 they are no slip of an honest browser.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from typing import Final

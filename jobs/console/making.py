@@ -3,8 +3,6 @@
 So the console stays small and its pages are quick, also while the index of a million documents is made.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The console of a workspace is opened: everything that lives as long as it does, and its server."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The contract of pages: what a page module declares, and what the navigation shows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final

@@ -1,8 +1,6 @@
 """Pages as HTML: the one place where templates are filled. Every text is escaped, and what acts on a screen without
 being seen (directions, controls) is written as an escape."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The console's server: uvicorn on a loopback address or a Unix socket, with limits on clients that are slow."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -3,8 +3,6 @@
 A command that fails, hangs or floods is a recorded warning: whatever it does, the night goes on.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping

@@ -9,8 +9,6 @@ Who follows a request holds a lock on ID.follow as long as it lives. What became
 service writes and the follower reads; nothing of a request is kept that nobody follows.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

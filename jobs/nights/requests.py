@@ -1,7 +1,5 @@
 """The service's side of runs that were asked for: it takes requests up, and says what became of them."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

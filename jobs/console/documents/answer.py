@@ -1,7 +1,5 @@
 """The answer of a row as the page shows it, and as its form lets it be changed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

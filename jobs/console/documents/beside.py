@@ -1,7 +1,5 @@
 """Where a document stands in the queue from which it was opened, and the other rows of its bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Here stands what a person decided in the form of a document, as the review that it means."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """The view of a document: its pages as drawings with marks, or a window of its text; and the links to its evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final

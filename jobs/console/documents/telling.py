@@ -1,7 +1,5 @@
 """The story of a document in words: what happened to it, when, and by whom, from the log."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

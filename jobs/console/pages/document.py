@@ -1,7 +1,5 @@
 """The page of a document: how it looks beside its answer, what became of it, and a person's decision on it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final

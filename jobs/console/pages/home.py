@@ -1,7 +1,5 @@
 """Tonight and last night: what runs, what waits, what became of it, and what anybody has to look at."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Sequence

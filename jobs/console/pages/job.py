@@ -1,7 +1,5 @@
 """One job: its present, its nights, what became of its documents, and what an operator may start."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

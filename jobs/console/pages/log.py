@@ -1,7 +1,5 @@
 """The log: its days with everything that happened, entries in words, and verifying and exporting it from there."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Models: which ones made rows, whether they may still be used, and what one of them touched."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Runs: a list of them, and one of them with its settings and what changed in them since the job's last run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final

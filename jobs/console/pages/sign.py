@@ -1,7 +1,5 @@
 """Signing in and out, and accepting an invite."""
 
-from __future__ import annotations
-
 from math import ceil
 from urllib.parse import urlsplit
 

@@ -1,7 +1,5 @@
 """A command that somebody started from a page: how far it is, and what it said."""
 
-from __future__ import annotations
-
 import json
 
 from starlette.responses import Response
