@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 import pytest
 
 import jobs.console.pages.home
-from jobs.console.access.patience import _MOST_KEPT, Patience
 from jobs.console.access.people import Person
+from jobs.console.access.sessions import _MOST_KEPT, Patience
 from jobs.console.rights import Role
 from tests.console.conftest import OWN, PASSPHRASE, Served, serving
 from tests.console.flood import measure
