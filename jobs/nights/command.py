@@ -48,7 +48,14 @@ def call(command: Sequence[str], told: bytes, seconds: float, place: Path, stop:
     try:
         return _followed(process, told, seconds, stop)
     finally:
-        _end(process)
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        for stream in (process.stdin, process.stdout):
+            if stream:
+                with contextlib.suppress(OSError):
+                    stream.close()
 
 
 def _followed(process: "subprocess.Popen[bytes]", told: bytes, seconds: float, stop: Callable[[], bool]) -> Called:
@@ -101,15 +108,3 @@ def _name_of(number: int) -> str:
 
 def _shown(output: bytes) -> str:
     return output[-_SHOWN:].decode(errors="replace")
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Kill the whole group of a command that did not end by itself."""
-    if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    for stream in (process.stdin, process.stdout):
-        if stream:
-            with contextlib.suppress(OSError):
-                stream.close()

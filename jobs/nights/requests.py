@@ -56,7 +56,12 @@ class Requests:
         with self._telling():
             make_folder(self.site)
         self._take_up(LEFT)
-        self._forget_unfollowed()
+        # Remove what was said to somebody who does not listen any more: it may name documents.
+        folder = runs_of(self.site)
+        for suffix in (ANSWER, FOLLOW):
+            ids = [Path(name).stem for name in folder.names(suffix)]
+            folder.remove(f"{each}{suffix}" for each in ids if not is_followed(self.site, each))
+        folder.remove(name for name in folder.names(".tmp") if Path(name).stem.endswith(ANSWER))  # cut off in writing
         due: dict[str, datetime] = {}
         for handed in sorted(self._open.values(), key=lambda each: each.due):
             if self._is_read(handed, jobs, unfit):
@@ -130,14 +135,6 @@ class Requests:
             with self._telling():
                 write_answer(self.site, handed.id, answer)
 
-    def _forget_unfollowed(self) -> None:
-        """Remove what was said to somebody who does not listen any more: it may name documents."""
-        folder = runs_of(self.site)
-        for suffix in (ANSWER, FOLLOW):
-            ids = [Path(name).stem for name in folder.names(suffix)]
-            folder.remove(f"{each}{suffix}" for each in ids if not is_followed(self.site, each))
-        folder.remove(name for name in folder.names(".tmp") if Path(name).stem.endswith(ANSWER))  # cut off in writing
-
     @contextlib.contextmanager
     def _telling(self) -> Iterator[None]:
         """What goes wrong with the folder is told, once as long as it is the same, and keeps no job from running."""
@@ -158,29 +155,25 @@ def run_of(site: pipeline.Site, handed: Handed) -> pipeline.RunReport | None:
             if isinstance(entry, pipeline.RunStarted) and handed.id in {each.id for each in entry.requests}:
                 began = entry
             elif isinstance(entry, pipeline.RunFinished) and began and entry.run == began.run:
-                return _report(began, entry)
+                return pipeline.RunReport(
+                    run=entry.run,
+                    job=entry.job,
+                    counts=entry.counts,
+                    known=entry.known,
+                    parts=(),
+                    tokens=entry.tokens or 0,
+                    seconds=entry.seconds,
+                    interrupted=entry.interrupted,
+                    window_closed=entry.window_closed,
+                    model_sha256=began.model_sha256,
+                    pinned=began.pinned,
+                    retried=began.retry is not None,
+                    lost=(),
+                    ignored=(),
+                    pending=(),
+                    failed=(),
+                    isolation=began.isolation,
+                )
     except audit.AuditError:  # a run tells what is wrong with a log
         pass
     return None
-
-
-def _report(began: pipeline.RunStarted, ended: pipeline.RunFinished) -> pipeline.RunReport:
-    return pipeline.RunReport(
-        run=ended.run,
-        job=ended.job,
-        counts=ended.counts,
-        known=ended.known,
-        parts=(),
-        tokens=ended.tokens or 0,
-        seconds=ended.seconds,
-        interrupted=ended.interrupted,
-        window_closed=ended.window_closed,
-        model_sha256=began.model_sha256,
-        pinned=began.pinned,
-        retried=began.retry is not None,
-        lost=(),
-        ignored=(),
-        pending=(),
-        failed=(),
-        isolation=began.isolation,
-    )

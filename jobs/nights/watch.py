@@ -145,7 +145,13 @@ class JobFiles:
         beside = Beside(self._workspace, self._jobs.values(), self.names)
         for name in [*errors, *again]:
             told = self._unfit.pop(name, None)
-            change = self._fitting(name, errors.get(name), beside)
+            error = errors.get(name)
+            if error is None:
+                try:
+                    beside.check(self._jobs[name])
+                except ConfigError as unfit:
+                    self._unfit[name] = error = unfit
+            change = Change(name, error=error) if error else Change(name, job=self._jobs[name])
             if told is None or str(told) != str(self._unfit.get(name)):
                 yield self._told(change)
 
@@ -165,14 +171,6 @@ class JobFiles:
         except ConfigError as error:
             return error
         return None
-
-    def _fitting(self, name: str, error: ConfigError | None, beside: Beside) -> Change:
-        if error is None:
-            try:
-                beside.check(self._jobs[name])
-            except ConfigError as unfit:
-                self._unfit[name] = error = unfit
-        return Change(name, error=error) if error else Change(name, job=self._jobs[name])
 
     def _told(self, change: Change) -> Change:
         was_broken = change.name in self._broken

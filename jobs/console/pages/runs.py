@@ -86,9 +86,8 @@ def _change_of(house: House, run: pipeline.RunTold) -> Change | None:
     """Return what changed since the run of the job before this one that had settings; None if this one has none."""
     if run.job_digest is None:
         return None
-    earlier = next(
-        (each for each in house.ask(lambda index: index.runs(run.job, run.first, 200)) if each.job_digest), None
-    )
+    runs = house.ask(lambda index: index.runs(run.job, run.first, 200))
+    earlier = next((each for each in runs if each.job_digest), None)
     if earlier is None:
         return Change(None, (), False, False)
     files = earlier.job_file_sha256, run.job_file_sha256
