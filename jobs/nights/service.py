@@ -24,7 +24,6 @@ from jobs.errors import NO_ROOM, ConfigError, no_room
 from jobs.nights.ahead import window_end, with_window
 from jobs.nights.calling import Calling
 from jobs.nights.ledger import AHEAD, CronTrigger, Ledger, Schedules, now_of
-from jobs.nights.reload import read_again
 from jobs.nights.requests import Requests
 from jobs.nights.served import (
     RETRY_SECONDS,
@@ -40,7 +39,7 @@ from jobs.nights.served import (
 from jobs.nights.starts import Outcome, Start, Turn, in_order, share_of
 from jobs.nights.systemd import Systemd
 from jobs.nights.wake import Wake
-from jobs.nights.watch import Change, JobFiles
+from jobs.nights.watch import Change, JobFiles, read_again
 from jobs.progress import LineWatcher
 from jobs.record import record
 from jobs.stop import Stop

@@ -2,8 +2,6 @@
 
 import re
 import secrets
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date
 from itertools import islice
 from typing import Final
@@ -23,23 +21,6 @@ _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _AT_ONCE: Final = 100
 _ENTRIES: Final = 50
 EXPORTS: Final = "exports"
-
-
-@dataclass(frozen=True)
-class Told:
-    """An entry in words: its number and type, what it says, when, where and by whom it was made, of which run,
-    and its members as pairs of a label and a text."""
-
-    n: int
-    type: str
-    says: str
-    time: str
-    user: str
-    host: str
-    handed: str | None
-    run: str
-    job: str
-    members: Sequence[tuple[str, str]]
 
 
 @page("/log", Right.LOG)
@@ -65,28 +46,9 @@ def _day(visit: Visit) -> Response:
     with house.indexes.opened() as index:
         found = index.day(day)
         happened = index.happenings(max(found.first, first or 0), found.last, _AT_ONCE + 1)
-    told = tell(pipeline.entries_at(house.site, [each.n for each in happened[:_AT_ONCE]]))
+    told = list(pipeline.entries_at(house.site, [each.n for each in happened[:_AT_ONCE]]))
     following = happened[_AT_ONCE].n if len(happened) > _AT_ONCE else None
     return render(visit, "day.html", day=found, told=told, next=following, start=first)
-
-
-def tell(entries: Iterable[pipeline.Record]) -> list[Told]:
-    """Entries in words."""
-    return [
-        Told(
-            n=entry.n,
-            type=entry.type,
-            says=entry.says(),
-            time=entry.time,
-            user=entry.user,
-            host=entry.host,
-            handed=f"{entry.handed.user}, {entry.handed.time[:19]}" if entry.handed else None,
-            run=entry.run,
-            job=entry.job,
-            members=list(pipeline.members_in_words(entry.said)),
-        )
-        for entry in entries
-    ]
 
 
 @page("/log/entries", Right.LOG, asks=("first",))
@@ -95,7 +57,7 @@ def _entries(visit: Visit) -> Response:
     size = house.log_size()
     if first >= size:
         raise LookupError(f"The log has {size:,} entries; the last one is {size - 1:,}.")
-    told = tell(islice(pipeline.read_entries(house.site, first), _ENTRIES))
+    told = list(islice(pipeline.read_entries(house.site, first), _ENTRIES))
     return render(visit, "entries.html", told=told, first=first, size=size, at_once=_ENTRIES)
 
 
