@@ -1,7 +1,5 @@
 """Commands are recorded in the log of their workspace, or one line says why they are not."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

@@ -255,7 +255,7 @@ def test_configs_hold_no_python() -> None:
 def test_nothing_connects_to_a_network() -> None:
     users = {relative(path) for path in FILES for module in imports(path) if module in NETWORK}
     # Children of the parser pool are spoken to over a socket pair, which has no address. The console listens.
-    listens = {"jobs/console/serving.py", "jobs/console/open.py", "jobs/console/guard.py"}
+    listens = {"jobs/console/serving.py", "jobs/console/guard.py"}
     tells = {"jobs/nights/systemd.py"}  # over a socket of this machine's own (AF_UNIX)
     # Calls on purpose under a tracer that lets none go on; and a network of its own, whose loopback is brought up.
     proves = {"jobs/trust/deliberate.py", "jobs/trust/isolated.py"}

@@ -155,7 +155,12 @@ def _help_of(command: Callable[..., Any]) -> str:
 
 def main() -> None:
     """The console script."""
-    _prepare_streams()
+    # Write characters that the encoding of stdout lacks as escapes, and drop what goes to a closed stream.
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         with guarded_output():
             code = _run(sys.argv[1:])
@@ -165,15 +170,6 @@ def main() -> None:
         if ending.code != ExitCode.PIPE_CLOSED:
             _tell(ending)
     sys.exit(code)
-
-
-def _prepare_streams() -> None:
-    """Write characters that the encoding of stdout lacks as escapes, and drop what goes to a closed stream."""
-    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _run(arguments: list[str]) -> int:

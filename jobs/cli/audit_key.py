@@ -60,7 +60,25 @@ def show(
         with refusing("key show", audit.KeyRefused):
             public, protected = audit.public_key_of(file), audit.is_protected(file)
         return Answer({"file": str(file.absolute()), "public_key": public, "protected": protected}, [public])
-    keys = _keys_of(at.workspace)
+    place = at.workspace
+    log, folder, key = place.site.log, place.root / "audit", place.root / place.site.log.key
+    try:
+        signs: str | None = audit.current_key(folder, log.public_key)
+    except audit.LogUntrusted:
+        signs = None
+    others = sorted(path for path in key.parent.glob("*.key") if path != key) if key.parent.is_dir() else ()
+    keys = Keys(
+        origin=log.origin,
+        public_key=log.public_key,
+        trusted=signs == log.public_key,
+        signed_by=signs,
+        key=_file(key, place.root),
+        earlier=[
+            {"public_key": each.old_key, "until": each.n, "time": each.time}
+            for each in (audit.rotations(folder, signs) if signs else ())
+        ],
+        other_files=[_file(path, place.root) for path in others],
+    )
     code = ExitCode.DONE if keys.trusted else ExitCode.AUDIT_FAILED
     return Answer({**vars(keys), "exit_code": code}, _key_lines(keys), code)
 
@@ -77,27 +95,6 @@ class Keys:
     key: dict[str, Any]
     earlier: list[dict[str, Any]]
     other_files: list[dict[str, Any]]
-
-
-def _keys_of(place: Workspace) -> Keys:
-    log, folder, key = place.site.log, place.root / "audit", place.root / place.site.log.key
-    try:
-        signs: str | None = audit.current_key(folder, log.public_key)
-    except audit.LogUntrusted:
-        signs = None
-    others = sorted(path for path in key.parent.glob("*.key") if path != key) if key.parent.is_dir() else ()
-    return Keys(
-        origin=log.origin,
-        public_key=log.public_key,
-        trusted=signs == log.public_key,
-        signed_by=signs,
-        key=_file(key, place.root),
-        earlier=[
-            {"public_key": each.old_key, "until": each.n, "time": each.time}
-            for each in (audit.rotations(folder, signs) if signs else ())
-        ],
-        other_files=[_file(path, place.root) for path in others],
-    )
 
 
 def _file(path: Path, root: Path) -> dict[str, Any]:
@@ -187,7 +184,12 @@ def rotate_key(workspace: Workspace, file: Path | None, passphrase: Path | None)
             if (origin := audit.parse_public_key(public).origin) != log.origin:
                 raise audit.KeyRefused(f"the new key is of {origin!r}, this log is {log.origin!r}")
         try:
-            _prepare(root, file, public, passphrase)
+            # Write site.yaml.next, which is step 2 of a rotation.
+            values = {"key": _stored(root, file), "public_key": public}
+            if passphrase is not None:
+                values["passphrase_file"] = _stored(root, passphrase.absolute())
+            audit.write_file_atomically(root / NEXT, amend((root / SITE).read_bytes(), SITE, "log", values))
+            load_site(root / NEXT)
             with refusing("key rotate", audit.KeyRefused):
                 n = journal.rotate(file, public, secret)
         except ConfigError:  # nothing was committed
@@ -210,15 +212,6 @@ def _passphrase_of(workspace: Workspace, file: Path, passphrase: Path | None) ->
     elif not (protected := audit.is_protected(file)) and passphrase is not None:
         raise ConfigError(Problem(shown(file), "a key without a passphrase", None, "leave out --passphrase-file"))
     return (passphrase or workspace.passphrase_file) if protected else None
-
-
-def _prepare(root: Path, file: Path, public_key: str, passphrase: Path | None) -> None:
-    """Write site.yaml.next, which is step 2 of a rotation."""
-    values = {"key": _stored(root, file), "public_key": public_key}
-    if passphrase is not None:
-        values["passphrase_file"] = _stored(root, passphrase.absolute())
-    audit.write_file_atomically(root / NEXT, amend((root / SITE).read_bytes(), SITE, "log", values))
-    load_site(root / NEXT)
 
 
 def _stored(root: Path, file: Path) -> str:

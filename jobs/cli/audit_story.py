@@ -1,7 +1,5 @@
 """`cloister audit show`, `search`, `recall` and `replay`: what the log says of documents, and what comes again."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from collections.abc import Iterator, Sequence
@@ -11,7 +9,7 @@ import pipeline
 from jobs.cli.options import From, To, argument, check_one_of, option, refusing, span
 from jobs.cli.printing import Answer, At, Table, counts_line
 from jobs.config.load import did_you_mean
-from jobs.config.workspace import Workspace, no_such_job
+from jobs.config.workspace import no_such_job
 from jobs.errors import ConfigError, ExitCode, Problem
 from jobs.progress import counting
 from jobs.visible import counted
@@ -122,7 +120,16 @@ def search(
     searched = pipeline.search(site, query)
     found = searched.rows
     if not found:
-        _check_known(place, site, query)
+        # A job or a run that nobody ever heard of is a slip.
+        jobs, runs = pipeline.jobs_and_runs(site)
+        jobs = sorted({*jobs, *(path.stem for path in place.job_files())})
+        if query.job is not None and query.job not in jobs:
+            raise ConfigError(no_such_job(place, query.job, jobs))
+        if query.run is not None and query.run not in runs:
+            expected = (
+                f"a run of the log, of which the last are {', '.join(runs[-3:])}" if runs else "a run; there is none"
+            )
+            raise ConfigError(Problem("--run", f"no run {query.run!r}", expected, did_you_mean(query.run, runs)))
     at.record(searched.to_record())
     return Answer(iter(found), _found_lines(found))
 
@@ -134,17 +141,6 @@ def _found_lines(found: Sequence[dict[str, Any]]) -> Iterator[str | Table]:
     head = ("entry", "time", "job", "document", "state")
     cells = [(f"{row['entry']}", row["time"][:19] + "Z", row["job"], row["path"], _outcome(row)) for row in found]
     yield Table(head, cells, right=("entry",), whole=("time", "job"))
-
-
-def _check_known(place: Workspace, site: pipeline.Site, query: pipeline.Query) -> None:
-    """A job or a run that nobody ever heard of is a slip."""
-    jobs, runs = pipeline.jobs_and_runs(site)
-    jobs = sorted({*jobs, *(path.stem for path in place.job_files())})
-    if query.job is not None and query.job not in jobs:
-        raise ConfigError(no_such_job(place, query.job, jobs))
-    if query.run is not None and query.run not in runs:
-        expected = f"a run of the log, of which the last are {', '.join(runs[-3:])}" if runs else "a run; there is none"
-        raise ConfigError(Problem("--run", f"no run {query.run!r}", expected, did_you_mean(query.run, runs)))
 
 
 def _outcome(row: dict[str, str | None]) -> str:
@@ -230,7 +226,13 @@ def replay(
     identical. Rows that were deleted as the log says, or never computed, count for none of this, however they were
     chosen. What is compared is the log: `audit verify` holds the files in outbox/ against it.
     """
-    choice = _choice(document, run, sample, seed)
+    if (document is None) == (run is None and sample is None):
+        expected = "either DOC, or --run R, or --sample P%; the last two may stand together"
+        raise ConfigError(Problem("audit replay", "nothing to replay" if document is None else "too much", expected))
+    if seed is not None and sample is None:
+        raise ConfigError(Problem("--seed", "no sample to draw", "--sample P% beside it"))
+    drawn = seed if seed is not None or sample is None else secrets.randbelow(_SEEDS)
+    choice = pipeline.Choice(document, run, 1.0 if sample is None else _share(sample), drawn or 0)
     site = at.site
     with refusing("--run" if document is None else "DOC", LookupError), counting("rows") as progress:
         done = pipeline.replay(site, choice, progress)
@@ -240,16 +242,6 @@ def replay(
     code = ExitCode.DONE if compared else ExitCode.DOCUMENTS_FAILED
     code = ExitCode.AUDIT_FAILED if counts["different"] else code
     return Answer({**vars(done), "counts": counts, "exit_code": code}, _replay_lines(done), code)
-
-
-def _choice(document: str | None, run: str | None, sample: str | None, seed: int | None) -> pipeline.Choice:
-    if (document is None) == (run is None and sample is None):
-        expected = "either DOC, or --run R, or --sample P%; the last two may stand together"
-        raise ConfigError(Problem("audit replay", "nothing to replay" if document is None else "too much", expected))
-    if seed is not None and sample is None:
-        raise ConfigError(Problem("--seed", "no sample to draw", "--sample P% beside it"))
-    drawn = seed if seed is not None or sample is None else secrets.randbelow(_SEEDS)
-    return pipeline.Choice(document, run, 1.0 if sample is None else _share(sample), drawn or 0)
 
 
 def _share(text: str) -> float:

@@ -1,7 +1,5 @@
 """`cloister bundle`: Cloister itself, carried on a disk, and installed from it."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator
@@ -86,7 +84,11 @@ def create(
     last = day("--expires", expires, "a day as 2027-01-31")
     if last and last < date.today():
         raise ConfigError(Problem("--expires", f"{last} is past: nobody could install the bundle", "a day to come"))
-    pythons = _pythons(python or [f"{sys.version_info.major}.{sys.version_info.minor}"])
+    asked = python or [f"{sys.version_info.major}.{sys.version_info.minor}"]
+    for version in asked:
+        if not re.fullmatch(r"3\.(1[1-9]|[2-9]\d)", version):
+            raise ConfigError(Problem("--python", f"{version!r}", "a version of Python as 3.11, or a newer one"))
+    pythons = tuple(sorted(set(asked), key=_minor))
     if extra is not None and extra not in ON_REQUEST:
         known = f"an extra that a bundle can carry: {', '.join(sorted(ON_REQUEST))}"
         raise ConfigError(Problem("--extra", f"{extra!r}", known))
@@ -95,14 +97,6 @@ def create(
     with telling("making the bundle") as progress:
         created = create_bundle(wanted, opened, progress)
     return Answer(_to_json(created.published) | {"wheels": list(_wheels(created))}, _created_lines(created))
-
-
-def _pythons(asked: list[str]) -> tuple[str, ...]:
-    """The versions of Python in their order. ConfigError."""
-    for version in asked:
-        if not re.fullmatch(r"3\.(1[1-9]|[2-9]\d)", version):
-            raise ConfigError(Problem("--python", f"{version!r}", "a version of Python as 3.11, or a newer one"))
-    return tuple(sorted(set(asked), key=_minor))
 
 
 def _minor(python: str) -> int:

@@ -9,8 +9,8 @@ import pipeline
 from jobs.cli.options import argument, option
 from jobs.cli.printing import Answer, At, Table
 from jobs.console.access.people import INVITE_HOURS, People, Person, why_no_name
-from jobs.console.open import open_console
 from jobs.console.rights import Role
+from jobs.console.serving import open_console
 from jobs.errors import ConfigError, Problem
 
 Name = Annotated[str, argument("NAME", "The person's name; it stands in the log.")]

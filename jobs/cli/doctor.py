@@ -1,8 +1,6 @@
 """`cloister doctor`, whether this machine and a workspace are fit for a night; `cloister audit controls`, what rules
 ask of records and what this site does about it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """`cloister model import`, `quantize`, `inspect` and `list`: model files and heads of a workspace."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +12,7 @@ from jobs.cli.options import argument, option
 from jobs.cli.printing import Answer, At, Table
 from jobs.config.job import MODEL_NAME, MODEL_NAME_MEANS
 from jobs.config.load import LoadedJob, shown
-from jobs.config.workspace import Workspace, readable_jobs
+from jobs.config.workspace import readable_jobs
 from jobs.errors import ConfigError, Problem
 from jobs.progress import saying, telling
 from jobs.visible import counted
@@ -131,7 +129,12 @@ def _made_lines(path: Path, before: str | None, facts: dict[str, Any], *, pins: 
     yield f"Made {shown(path)}"
     yield from _kept(path, before, facts["sha256"])
     yield from _fact_lines(facts)
-    yield from _fallbacks(facts)
+    # How many tensors got another type than the mix has for them, and which; --json names each.
+    kinds = Counter((each["columns"], each["wanted"], each["type"]) for each in facts.get("fallbacks", ()))
+    if kinds:
+        yield f"{counted(kinds.total(), 'tensor')} of {facts['tensors']:,} fell back, as blocks do not fit their rows:"
+    for (columns, wanted, kind), count in sorted(kinds.items()):
+        yield f"  {wanted} -> {kind:<5} {counted(count, 'tensor')} with {columns:,} columns"
     if pins is not None:
         yield "A job pins it with:"
         yield f'  model: {{name: {pins}, sha256: "{facts["sha256"]}"}}'
@@ -175,15 +178,6 @@ def quantize(
     else:
         at.record(*pipeline.model_news(name, before, facts["sha256"], "quantize"))
     return Answer({"path": path, **facts}, _made_lines(path, before, facts, pins=name))
-
-
-def _fallbacks(facts: dict[str, Any]) -> Iterator[str]:
-    """How many tensors got another type than the mix has for them, and which; --json names each."""
-    kinds = Counter((each["columns"], each["wanted"], each["type"]) for each in facts.get("fallbacks", ()))
-    if kinds:
-        yield f"{counted(kinds.total(), 'tensor')} of {facts['tensors']:,} fell back, as blocks do not fit their rows:"
-    for (columns, wanted, kind), count in sorted(kinds.items()):
-        yield f"  {wanted} -> {kind:<5} {counted(count, 'tensor')} with {columns:,} columns"
 
 
 def inspect(at: At, model: ModelFile) -> Answer:
@@ -252,7 +246,11 @@ def _listed(at: At) -> Iterator[dict[str, Any]]:
         for head in pipeline.list_heads(at.site)
         if not head["packaged"] or head["model_sha256"] in there
     ]
-    jobs, known = _users(at.workspace), pipeline.read_admissions(at.site)
+    jobs = dict[str, list[str]]()
+    for job in readable_jobs(at.workspace):
+        for file in files_of(job):
+            jobs.setdefault(file, []).append(job.name)
+    known = pipeline.read_admissions(at.site)
     for each in models + heads:
         decision = known.last.get(each.get("sha256", ""))
         yield {**each, "jobs": sorted(jobs.get(each["file"], [])), "admission": _admission(decision)}
@@ -280,11 +278,3 @@ def files_of(job: LoadedJob) -> frozenset[str]:
     """The names of the files in models/ that a job uses: its model, and its head if it has one."""
     model = job.config.model
     return frozenset({f"{model.name}.gguf", *([f"{model.head.name}.head"] if model.head else [])})
-
-
-def _users(workspace: Workspace) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for job in readable_jobs(workspace):
-        for file in files_of(job):
-            found.setdefault(file, []).append(job.name)
-    return found

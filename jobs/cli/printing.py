@@ -84,21 +84,17 @@ def show(answer: Answer, as_json: bool) -> None:
     """Print an answer."""
     if not as_json:
         for line in answer.lines:
-            _show_line(line)
+            if isinstance(line, Table):
+                print_table(line)
+            elif isinstance(line, Exact):
+                sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+                sys.stdout.write(line)
+            else:
+                (sys.stderr if isinstance(line, Aside) else sys.stdout).write(visible(line) + "\n")
     elif isinstance(answer.data, Iterator):
         print_json_array(answer.data)
     elif answer.data is not None:
         print_json(answer.data)
-
-
-def _show_line(line: str | Table) -> None:
-    if isinstance(line, Table):
-        print_table(line)
-    elif isinstance(line, Exact):
-        sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
-        sys.stdout.write(line)
-    else:
-        (sys.stderr if isinstance(line, Aside) else sys.stdout).write(visible(line) + "\n")
 
 
 WorkspaceOption = Annotated[

@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -192,7 +192,17 @@ def _lines(asked: Asked, failed: bool) -> Iterator[str | Table]:
         yield Table(head, _cells(shown, len(head)), whole=("job", "state"))
         classes = {row.failure for row in shown if row.failure}
         yield from (f"{failure}: {failure.remedy}" for failure in pipeline.Failure if failure in classes)
-        yield from _others(shown, asked.today)
+        today = asked.today
+        marked = Counter(row.job for row in shown if row.settings)
+        for job, count in marked.items():
+            mine = [row.settings for row in shown if row.job == job and row.settings]
+            told = "; ".join(
+                f"{n:,} of settings {s[:8]}, model {m[:8]}" for (s, m), n in Counter(each[:2] for each in mine).items()
+            )
+            be, than = "row is" if count == 1 else "rows are", "it has today" if job in today else "its newest one"
+            yield f"{job}: {count:,} {be} of other settings than {than}: {told}. --settings current leaves them out"
+            for anew, number in sorted(Counter(each[2] for each in mine).items()) if job in today else ():
+                yield f"{job}: {_ANEW[anew].format(job=job, them='it' if number == 1 else f'these {number:,}')}"
     elif failed:
         yield "no failed document"
     elif asked.states:
@@ -240,20 +250,6 @@ def _cells(rows: Sequence[_Shown], columns: int) -> list[tuple[str | Text, ...]]
     times = Counter((row.job, row.path) for row in rows)
     told = ((row, row.sha256 if times[row.job, row.path] > 1 else None) for row in rows)
     return [(row.job, _document(row, sha256), row.state, row.answer)[-columns:] for row, sha256 in told]
-
-
-def _others(rows: Sequence[_Shown], today: Container[str]) -> Iterator[str]:
-    """A line for each job some of whose rows are of other settings: by which, and what makes them anew."""
-    marked = Counter(row.job for row in rows if row.settings)
-    for job, count in marked.items():
-        mine = [row.settings for row in rows if row.job == job and row.settings]
-        told = "; ".join(
-            f"{n:,} of settings {s[:8]}, model {m[:8]}" for (s, m), n in Counter(each[:2] for each in mine).items()
-        )
-        be, than = "row is" if count == 1 else "rows are", "it has today" if job in today else "its newest one"
-        yield f"{job}: {count:,} {be} of other settings than {than}: {told}. --settings current leaves them out"
-        for anew, number in sorted(Counter(each[2] for each in mine).items()) if job in today else ():
-            yield f"{job}: {_ANEW[anew].format(job=job, them='it' if number == 1 else f'these {number:,}')}"
 
 
 _ANEW = {

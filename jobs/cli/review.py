@@ -1,7 +1,5 @@
 """`cloister review list`, `show` and `sample`: rows that people look at; and options that choose rows of the queue."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 

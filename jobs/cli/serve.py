@@ -1,8 +1,6 @@
 """`cloister serve`, which runs the jobs of a workspace by itself; `cloister cluster` and `worker`, other machines that
 read and answer."""
 
-from __future__ import annotations
-
 import faulthandler
 import os
 import platform

@@ -100,7 +100,14 @@ def amend(data: bytes, name: str, section: str, values: Values) -> bytes:
     amended = "".join(lines).encode()
     if data.startswith(b"\xef\xbb\xbf"):
         amended = b"\xef\xbb\xbf" + amended
-    _check(source, amended, section, values)
+    # It says what it said, but for these values; the reader that reads it next is asked.
+    wanted = {**source.value, section: _merged(source.value[section], values)}
+    try:
+        done = parse_source(amended, source.name).value == wanted
+    except ConfigError:
+        done = False
+    if not done:
+        raise _refusal(source, section, values)
     return amended
 
 
@@ -150,17 +157,6 @@ def _end_of_value(line: str, column: int) -> int:
         if depth == 0:
             return found.end()
     return len(line)
-
-
-def _check(source: Source, amended: bytes, section: str, values: Values) -> None:
-    """It says what it said, but for these values; the reader that reads it next is asked."""
-    wanted = {**source.value, section: _merged(source.value[section], values)}
-    try:
-        done = parse_source(amended, source.name).value == wanted
-    except ConfigError:
-        done = False
-    if not done:
-        raise _refusal(source, section, values)
 
 
 def _refusal(source: Source, section: str, values: Values) -> ConfigError:

@@ -73,17 +73,15 @@ def parse_cron(text: str) -> CronLine:
     last_day = len(of_month) < len(fields[2].split(","))
     fields[2] = ",".join(of_month)
     minutes, hours, days, months, weekdays = (
-        frozenset() if last_day and not text else _parse_field(text, field)
+        frozenset()
+        if last_day and not text
+        else frozenset(n for part in text.split(",") for n in _parse_part(part, field))
         for text, field in zip(fields, _FIELDS, strict=True)
     )
     line = CronLine(minutes, hours, days, months, frozenset(n % 7 for n in weekdays), either, last_day)
     if not any(line.on(date(2000, 1, 1) + timedelta(days=n)) for n in range(_HORIZON_DAYS)):
         raise ValueError(f"{text!r} names no day that exists")
     return line
-
-
-def _parse_field(text: str, field: tuple[str, int, int, dict[str, int]]) -> frozenset[int]:
-    return frozenset(n for part in text.split(",") for n in _parse_part(part, field))
 
 
 def _parse_part(part: str, field: tuple[str, int, int, dict[str, int]]) -> range:

@@ -184,7 +184,15 @@ class _Composer:
                 self._open.pop()
 
     def _take_node(self, event: NodeEvent) -> None:
-        self._check(event)
+        if isinstance(event, AliasEvent) or event.anchor:
+            self._refuse(
+                event, "an anchor or alias ('&' or '*')", "the value itself", "write the value out, or quote it"
+            )
+        tag = getattr(event, "tag", None)
+        if tag is not None and str(tag) not in ("None", "!"):
+            self._refuse(event, f"the tag {tag}", "a value without a tag", "remove the tag")
+        if len(self._open) >= MAX_DEPTH:
+            self._refuse(event, f"nesting deeper than {MAX_DEPTH}", "a flat file", None)
         if self._open and isinstance(self._open[-1][1], dict) and self._key is None:
             self._take_key(event)
             return
@@ -197,17 +205,6 @@ class _Composer:
             case ScalarEvent():
                 plain = not event.style and event.implicit[0]
                 self._put(_resolve(event.value) if plain else event.value, path)
-
-    def _check(self, event: NodeEvent) -> None:
-        if isinstance(event, AliasEvent) or event.anchor:
-            self._refuse(
-                event, "an anchor or alias ('&' or '*')", "the value itself", "write the value out, or quote it"
-            )
-        tag = getattr(event, "tag", None)
-        if tag is not None and str(tag) not in ("None", "!"):
-            self._refuse(event, f"the tag {tag}", "a value without a tag", "remove the tag")
-        if len(self._open) >= MAX_DEPTH:
-            self._refuse(event, f"nesting deeper than {MAX_DEPTH}", "a flat file", None)
 
     def _take_key(self, event: NodeEvent) -> None:
         path, mapping = self._open[-1]

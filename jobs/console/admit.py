@@ -1,7 +1,5 @@
 """Who a request comes from, and whether they may have the page: session or proxy, right, the token of a form."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -11,9 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from jobs.console.access.people import Person
-from jobs.console.access.sessions import Session, Spent
-from jobs.console.house import House, Proxy, Visit
-from jobs.console.refused import RefusedError
+from jobs.console.access.sessions import Spent
+from jobs.console.attempt import RefusedError
+from jobs.console.house import House, Visit
 from jobs.console.rights import ALLOWS, Right, roles_with
 
 COOKIE: Final = "cloister_session"
@@ -44,11 +42,8 @@ def admit(house: House, request: Request, right: Right | None, body: bytes) -> V
         roles = " or ".join(roles_with(right))
         told = f"{person.name} may not {ALLOWS[right]}: that takes the role {roles}."
         raise RefusedError(403, told, f"no right to {ALLOWS[right]}")
-    return _with_token_spent(visit, session) if request.method == "POST" else visit
-
-
-def _with_token_spent(visit: Visit, session: Session) -> Visit:
-    """The visit, if its form has a token of this session that was not used before."""
+    if request.method != "POST":
+        return visit
     form = dict(visit.form)
     match session.spend(form.pop(TOKEN, "")):
         case Spent.WRONG:
@@ -60,22 +55,17 @@ def _with_token_spent(visit: Visit, session: Session) -> Visit:
 
 
 def _visit(house: House, request: Request, form: Mapping[str, str]) -> Visit:
+    """The visit of whom the session, or the proxy, names; by the proxy with a session for their forms."""
     token = request.cookies.get(COOKIE, "")
     session = house.sessions.find(token, touch=request.url.path not in _UNSEEN) if token else None
-    if house.proxy is not None:
-        return _by_proxy(house, house.proxy, request, session, form)
-    person = house.people.find(session.person) if session else None
-    if person is None or session is None or person.mark != session.mark:
-        return Visit(house, request, form=form)
-    return Visit(house, request, person, session, form)
-
-
-def _by_proxy(house: House, proxy: Proxy, request: Request, session: Session | None, form: Mapping[str, str]) -> Visit:
-    """The visit of the person whom the proxy names, with a session for their forms."""
-    address = request.client.host if request.client else "socket"
-    if address != proxy.address:
+    if house.proxy is None:
+        person = house.people.find(session.person) if session else None
+        if person is None or session is None or person.mark != session.mark:
+            return Visit(house, request, form=form)
+        return Visit(house, request, person, session, form)
+    if _address(request) != house.proxy.address:
         raise RefusedError(403, "People come to this console through its proxy.", "a request past the proxy")
-    named = request.headers.getlist(proxy.header)
+    named = request.headers.getlist(house.proxy.header)
     if len(named) != 1:
         raise NotSignedInError("The proxy names nobody.", "a request in which the proxy names nobody")
     person = house.proxied.get(named[0])
@@ -85,6 +75,10 @@ def _by_proxy(house: House, proxy: Proxy, request: Request, session: Session | N
         return Visit(house, request, person, session, form)
     begun, session = house.sessions.begin(person.name, "")
     return Visit(house, request, person, session, form, begun)
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else "socket"
 
 
 def give_session(house: House, answer: Response, token: str) -> None:
@@ -108,9 +102,7 @@ def make_known(house: House, answer: Response, person: Person) -> None:
 def source_of(request: Request, person: Person | None) -> str:
     """Where an attempt to sign in as somebody comes from: a browser by which they came in before, or an address."""
     known = request.cookies.get(KNOWN, "")
-    if person is not None and person.is_known(known):
-        return known
-    return request.client.host if request.client else "socket"
+    return known if person is not None and person.is_known(known) else _address(request)
 
 
 def _form(body: bytes) -> dict[str, str]:

@@ -1,7 +1,5 @@
 """The console as an ASGI application: the pages of the table, behind the guard."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
@@ -18,13 +16,12 @@ from starlette.types import ASGIApp
 
 from jobs.console.access.people import PeopleError
 from jobs.console.admit import NotSignedInError, admit, give_session
-from jobs.console.attempt import OPERATORS, told_of
+from jobs.console.attempt import OPERATORS, RefusedError, told_of
 from jobs.console.guard import Guard
 from jobs.console.house import House, Visit
 from jobs.console.page import Page
 from jobs.console.pages import PAGES
 from jobs.console.pages.sign import sign_in_page
-from jobs.console.refused import RefusedError
 from jobs.console.render import STATIC, render
 from jobs.errors import keep_traceback
 
@@ -56,7 +53,11 @@ def _answer(house: House, page: Page, request: Request, body: bytes) -> Response
         answer = page.answer(visit)
     except NotSignedInError as refused:
         _note(visit, refused)
-        return _not_signed_in(visit, refused)
+        if _is_json(visit) or house.proxy is not None or request.method == "POST":
+            return _sentence(visit, 401, refused.told)
+        if request.headers.get("sec-fetch-site") == "cross-site":
+            return render(visit, "again.html")  # a browser keeps the cookie back from a link that stands elsewhere
+        return sign_in_page(visit, status=401)
     except RefusedError as refused:
         _note(who := _who(house, request), refused)
         return _sentence(who, refused.status, refused.told)
@@ -77,37 +78,29 @@ def _who(house: House, request: Request) -> Visit:
 
 def _note(visit: Visit, refused: RefusedError) -> None:
     if refused.recorded:
-        visit.house.attempts.refused_here(refused.recorded, visit.person.name if visit.person else "")
-
-
-def _not_signed_in(visit: Visit, refused: RefusedError) -> Response:
-    if visit.request.url.path.endswith(".json"):
-        return JSONResponse({"error": refused.told}, 401)
-    if visit.house.proxy is not None or visit.request.method == "POST":
-        return _sentence(visit, 401, refused.told)
-    if visit.request.headers.get("sec-fetch-site") == "cross-site":
-        return render(visit, "again.html")  # a browser keeps the cookie back from a link that stands elsewhere
-    return sign_in_page(visit, status=401)
+        visit.house.attempts.refused_here(refused.recorded, visit.name)
 
 
 def _failed(visit: Visit, error: Exception) -> Response:
     """Failures that are the operator's are told in their own words; others are defects, whose traceback is kept."""
-    match error:
-        case LookupError() if type(error) is LookupError:
-            return _sentence(visit, 404, str(error))
-        case _ if isinstance(error, OPERATORS):
-            return _sentence(visit, 503, told_of(error))
+    if type(error) is LookupError:
+        return _sentence(visit, 404, str(error))
+    if isinstance(error, OPERATORS):
+        return _sentence(visit, 503, told_of(error))
     import traceback
 
-    text = "".join(traceback.format_exception(error))
-    place = keep_traceback(text, visit.house.workspace.root)
+    place = keep_traceback("".join(traceback.format_exception(error)), visit.house.workspace.root)
     return _sentence(visit, 500, f"A defect of Cloister: {type(error).__name__}. Its traceback is kept in {place}.")
 
 
 def _sentence(visit: Visit, status: int, told: str) -> Response:
-    if visit.request.url.path.endswith(".json"):
+    if _is_json(visit):
         return JSONResponse({"error": told}, status)
     return render(visit, "sentence.html", status=status, told=told)
+
+
+def _is_json(visit: Visit) -> bool:
+    return visit.request.url.path.endswith(".json")
 
 
 def _no_page(house: House) -> Callable[[Request, Exception], Awaitable[Response]]:
@@ -127,19 +120,18 @@ async def _static(request: Request) -> Response:
 
 
 def _lifespan(house: House) -> Callable[[Starlette], contextlib.AbstractAsyncContextManager[None]]:
+    async def flush_attempts() -> None:
+        while True:
+            await anyio.sleep(_FLUSH_SECONDS)
+            await run_in_threadpool(house.attempts.flush)
+
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         house.indexes.start()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_flush_attempts, house)
+            tasks.start_soon(flush_attempts)
             yield
             tasks.cancel_scope.cancel()
         await run_in_threadpool(house.close)
 
     return lifespan
-
-
-async def _flush_attempts(house: House) -> None:
-    while True:
-        await anyio.sleep(_FLUSH_SECONDS)
-        await run_in_threadpool(house.attempts.flush)

@@ -1,6 +1,4 @@
-"""A part of a page that may fail without taking the rest with it."""
-
-from __future__ import annotations
+"""Requests that are refused, and parts of a page that may fail without taking the rest with them."""
 
 import sqlite3
 from collections.abc import Callable
@@ -9,16 +7,20 @@ from typing import Final, Generic, TypeVar
 
 import audit
 import pipeline
-from jobs.console.access.people import PeopleError
 from jobs.console.indexes import BrokenIndexError
 from jobs.errors import ConfigError
 
 T = TypeVar("T")
-OPERATORS: Final = (
-    *(ConfigError, PeopleError, BrokenIndexError, pipeline.BadPartError, audit.AuditError),
-    *(OSError, sqlite3.Error),
-)
+OPERATORS: Final = (ConfigError, BrokenIndexError, pipeline.BadPartError, audit.AuditError, OSError, sqlite3.Error)
 """What is for the operator to mend, and said in one sentence."""
+
+
+class RefusedError(Exception):
+    """A request that is refused with a status and a sentence; `recorded`: what the log says of it, if anything."""
+
+    def __init__(self, status: int, told: str, recorded: str | None = None) -> None:
+        super().__init__(told)
+        self.status, self.told, self.recorded = status, told, recorded
 
 
 @dataclass(frozen=True)

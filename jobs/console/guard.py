@@ -5,8 +5,6 @@ It stands around the application, so nothing behind it sees a request that it re
 they are no slip of an honest browser.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from typing import Final
@@ -15,10 +13,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from jobs.console.attempt import RefusedError
 from jobs.console.house import House
-from jobs.console.refused import RefusedError
-
-__all__ = ["HEADERS", "MOST_BODY_BYTES", "POLICY", "Guard", "RefusedError"]
 
 MOST_BODY_BYTES: Final = 256 * 1024
 _MOST_HEAD_BYTES: Final = 16 * 1024
@@ -54,7 +50,17 @@ class Guard:
             return
         if scope["type"] != "http":
             return
-        guarded = _Sender(send, scope, self._send_seconds)
+
+        async def guarded(message: Message) -> None:
+            """Send with the headers that all answers have, and give up on a browser that takes nothing."""
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(HEADERS)
+                static = scope["path"].startswith("/static/")
+                headers.setdefault("Cache-Control", "private, max-age=3600" if static else "no-store")
+            async with asyncio.timeout(self._send_seconds):
+                await send(message)
+
         try:
             _check_head(scope, self._house.hosts)
             body = b""
@@ -82,23 +88,16 @@ def _check_head(scope: Scope, hosts: frozenset[str]) -> None:
     raw: bytes = scope["raw_path"].lower()
     if any(each in raw for each in (b"..", b"%2e", b"%2f", b"%5c", b"\\", b"%00", b"//")):
         raise RefusedError(404, "There is no such page.", "a path that leads out" if b"." in raw else None)
-    _check_origin(scope["method"], headers, named[0].lower())
-
-
-def _check_origin(method: str, headers: Headers, host: str) -> None:
-    """Forms come from the console's own pages alone, and nothing of it is shown inside a page of others.
-
-    Browsers say `Origin: null` of a form whose page has the policy no-referrer, and then also Sec-Fetch-Site, which no
-    page can set. Who sends neither is no browser that was led here.
-    """
+    # Forms come from the console's own pages alone, and nothing of it is shown inside a page of others. Of a form whose
+    # page has the policy no-referrer browsers say `Origin: null`, and then also Sec-Fetch-Site, which no page can set.
+    # Who sends neither is no browser that was led here.
+    method, host = scope["method"], named[0].lower()
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     foreign = "A form or request from another page than the console's own is refused."
     if site in ("cross-site", "same-site") and (method == "POST" or headers.get("sec-fetch-mode") != "navigate"):
         raise RefusedError(403, foreign, "a request from a foreign origin")
-    if method != "POST":
-        return
-    own = {f"http://{host}", f"https://{host}"}
-    if origin not in own and not (origin in (None, "null") and site == "same-origin"):
+    own = origin in (f"http://{host}", f"https://{host}") or (origin in (None, "null") and site == "same-origin")
+    if method == "POST" and not own:
         raise RefusedError(403, foreign, "a request from a foreign origin")
 
 
@@ -106,32 +105,23 @@ async def _read_body(headers: Headers, receive: Receive, seconds: float) -> byte
     if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise RefusedError(415, f"A form is sent as {_FORM}.")
     length = headers.get("content-length", "0")
+    too_long = RefusedError(413, f"A form has at most {MOST_BODY_BYTES // 1024} KiB.", "a form that is too long")
     if not length.isdecimal() or len(length) > 15 or int(length) > MOST_BODY_BYTES:
-        raise _too_long()
+        raise too_long
+    body, more = b"", True
     try:
         async with asyncio.timeout(seconds):
-            return await _received(receive)
+            while more:
+                message = await receive()
+                if message["type"] != "http.request":
+                    raise RefusedError(400, "The form was cut off.")
+                body += message.get("body", b"")
+                more = bool(message.get("more_body"))
+                if len(body) > MOST_BODY_BYTES:
+                    raise too_long
     except TimeoutError:
         raise RefusedError(408, f"The form did not come within {seconds:.0f} seconds.") from None
-
-
-async def _received(receive: Receive) -> bytes:
-    body = b""
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            raise RefusedError(400, "The form was cut off.")
-        piece: bytes = message.get("body", b"")
-        body += piece
-        if len(body) > MOST_BODY_BYTES:
-            raise _too_long()
-        if not message.get("more_body"):
-            return body
-
-
-def _too_long() -> RefusedError:
-    told = f"A form has at most {MOST_BODY_BYTES // 1024} KiB."
-    return RefusedError(413, told, "a form that is too long")
+    return body
 
 
 def _read_already(body: bytes, receive: Receive) -> Receive:
@@ -146,18 +136,3 @@ def _read_already(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return receive_again
-
-
-class _Sender:
-    """Sends answers with the headers that all of them have, and gives up on a browser that takes nothing."""
-
-    def __init__(self, send: Send, scope: Scope, seconds: float) -> None:
-        self._send, self._static, self._seconds = send, scope["path"].startswith("/static/"), seconds
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            headers.update(HEADERS)
-            headers.setdefault("Cache-Control", "private, max-age=3600" if self._static else "no-store")
-        async with asyncio.timeout(self._seconds):
-            await self._send(message)

@@ -1,25 +1,24 @@
 """Here stands what lives as long as the console does, and what a page gets to know of one request."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
+import audit
 import pipeline
 from jobs.config.workspace import Workspace
-from jobs.console.access.attempts import Attempts
-from jobs.console.access.patience import Patience
 from jobs.console.access.people import People, Person
-from jobs.console.access.seal import Seal
-from jobs.console.access.sessions import Session, Sessions
+from jobs.console.access.sessions import Attempts, Patience, Seal, Session, Sessions
 from jobs.console.indexes import Indexes
 from jobs.console.now import Present
 from jobs.console.rights import Right
 from jobs.console.work import Works
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,21 @@ class House:
         """The parsers' children that draw pages of documents; nothing of them is loaded before the first page."""
         return pipeline.Drawer(self.site)
 
+    def ask(self, question: Callable[[pipeline.Index], T]) -> T:
+        """What the index answers, as new as can be had at once. audit.AuditError; BrokenIndexError."""
+        with self.indexes.opened() as index:
+            return question(index)
+
+    def log_size(self) -> int:
+        """How many entries the log has. audit.AuditError."""
+        return audit.read_checkpoint(self.site.audit, self.site.public_key).size
+
+    def turn(self) -> str:
+        """A text that changes whenever a run or a command from a page begins or ends."""
+        running = self.present.running()
+        states = "".join(f"{work.number}{'+' if work.code is None else '-'}" for work in self.works.all()[:9])
+        return f"{running.run if running else ''}/{states}"
+
     def close(self) -> None:
         """End all that lives as long as the console."""
         self.indexes.close()
@@ -86,6 +100,11 @@ class Visit:
     def query(self) -> QueryParams:
         """Return what stands behind the question mark of the address, of the names that the page declares."""
         return QueryParams([pair for pair in self.request.query_params.multi_items() if pair[0] in self.asks])
+
+    def number(self, name: str) -> int | None:
+        """The number that the address has by this name; None where there is none."""
+        text = self.query.get(name, "")
+        return int(text) if text.isdecimal() and len(text) < 16 else None
 
     @property
     def path(self) -> Mapping[str, str | int]:

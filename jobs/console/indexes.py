@@ -4,8 +4,6 @@ A page takes in what came since and shows it. While the index is being made for 
 is.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 import subprocess
@@ -13,14 +11,19 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 import audit
 import pipeline
+from jobs.config.plan import make_site
+from jobs.config.workspace import open_workspace
 
 _SHORT_SECONDS: Final = 0.3
 _LOOK_SECONDS: Final = 1.0
 _SLICE_SECONDS: Final = 5.0
+_FEW: Final = 5000
+"""Entries that a page is not told of as lacking, and that are taken in without a process of its own."""
 
 
 class BrokenIndexError(Exception):
@@ -52,7 +55,13 @@ class Indexes:
     def opened(self) -> Iterator[pipeline.Index]:
         """The index, as new as can be had at once. audit.AuditError; BrokenIndexError."""
         with _told(), pipeline.open_index(self.site) as index:
-            self._freshen(index)
+            lacking = index.behind
+            few = lacking is not None and lacking <= _FEW  # all of it, so that no page tells of a log it has not read
+            if not self._making and self._filling.acquire(timeout=_SLICE_SECONDS if few else 0):
+                try:
+                    index.refresh(None if few else _SHORT_SECONDS)
+                finally:
+                    self._filling.release()
             yield index
 
     def behind(self) -> tuple[int, int] | None:
@@ -63,18 +72,6 @@ class Indexes:
         lacking = size if lacking is None else lacking
         return (size - lacking, size) if self._making or lacking > _FEW else None
 
-    def _freshen(self, index: pipeline.Index) -> None:
-        """Take in what is new: all of it where that is little, so that no page tells of a log that it has not read."""
-        if self._making:
-            return
-        lacking = index.behind
-        few = lacking is not None and lacking <= _FEW
-        if self._filling.acquire(timeout=_SLICE_SECONDS if few else 0):
-            try:
-                index.refresh(None if few else _SHORT_SECONDS)
-            finally:
-                self._filling.release()
-
     def _follow(self) -> None:
         before: bytes | None = None
         while not self._ended.wait(_LOOK_SECONDS):
@@ -84,9 +81,17 @@ class Indexes:
                     before = now
 
     def _fill(self) -> bool:
-        """Bring the index up to date, in slices between which pages get their turn; whether it is."""
+        """Bring the index up to date: what is much by a process of its own, so that the console stays small, the rest
+        in slices between which pages get their turn. Whether it is up to date."""
         if self.behind():
-            self._fill_in_child()
+            command = [sys.executable, "-P", "-m", "jobs.console.indexes", str(self.site.root)]
+            quiet = subprocess.DEVNULL
+            self._making = True
+            with self._filling, subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet) as child:
+                while child.poll() is None and not self._ended.wait(_LOOK_SECONDS):
+                    pass
+                child.terminate()
+            self._making = False
         with pipeline.open_index(self.site) as index:
             while not self._ended.is_set():
                 with self._filling:
@@ -94,21 +99,6 @@ class Indexes:
                 if done:
                     break
         return not self._ended.is_set()
-
-    def _fill_in_child(self) -> None:
-        """Take in what is much by a process of its own (making.py); pages show what is there meanwhile."""
-        command = [sys.executable, "-P", "-m", "jobs.console.making", str(self.site.root)]
-        quiet = subprocess.DEVNULL
-        self._making = True
-        with self._filling, subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet) as child:
-            while child.poll() is None and not self._ended.wait(_LOOK_SECONDS):
-                pass
-            child.terminate()
-        self._making = False
-
-
-_FEW: Final = 5000
-"""Entries that a page is not told of as lacking, and that are taken in without a process of its own."""
 
 
 @contextlib.contextmanager
@@ -119,3 +109,8 @@ def _told() -> Iterator[None]:
         raise BrokenIndexError(
             f"The index state/index.sqlite cannot be read ({error}); it may be deleted, and is made again."
         ) from error
+
+
+if __name__ == "__main__":  # the child of a console
+    with pipeline.open_index(make_site(open_workspace(Path(sys.argv[1])))) as made:
+        made.refresh()

@@ -1,7 +1,5 @@
 """The present of each job: whether it runs, what waits for it, when it starts next, and what would keep it from it."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 import time
@@ -108,16 +106,13 @@ class Present:
         """Which models were admitted or revoked. audit.AuditError."""
         checkpoint = (self.site.audit / "checkpoint").read_bytes()
         if self._admissions is None or self._admissions[0] != checkpoint:
-            self._admissions = checkpoint, self._read_admissions()
+            admissions = pipeline.Admissions()
+            with pipeline.open_index(self.site) as index:
+                numbers = index.numbers_of("admission.granted", "admission.revoked")
+            for entry in pipeline.entries_at(self.site, numbers):
+                admissions.take(entry)
+            self._admissions = checkpoint, admissions
         return self._admissions[1]
-
-    def _read_admissions(self) -> pipeline.Admissions:
-        admissions = pipeline.Admissions()
-        with pipeline.open_index(self.site) as index:
-            numbers = index.numbers_of("admission.granted", "admission.revoked")
-        for entry in pipeline.entries_at(self.site, numbers):
-            admissions.take(entry)
-        return admissions
 
     def _job(self, path: Path) -> JobNow:
         try:
@@ -137,13 +132,13 @@ class Present:
             if file is not None and not file.is_file():
                 return f"there is no {file.relative_to(self.workspace.root)}"
         try:
-            model = replace(plan.model, sha256=plan.model.sha256 or self._last_bytes(job.name, plan.model.name))
+            sha256 = plan.model.sha256
+            if sha256 is None:  # a model that is not pinned is the one of the last run with it
+                with pipeline.open_index(self.site) as index:
+                    runs = index.runs(job.name, limit=_RUNS)
+                its = (run.model_sha256 for run in runs if run.model == plan.model.name and run.model_sha256)
+                sha256 = next(its, None)
+            model = replace(plan.model, sha256=sha256)
             return pipeline.refusal_of(model, self.admissions(), required=self.site.require_admission)
         except (audit.AuditError, OSError, sqlite3.Error):
             return None  # the page says by itself what is wrong with the log
-
-    def _last_bytes(self, job: str, model: str) -> str | None:
-        """The sha256 that a model which is not pinned had in the last run of the job; None if it never ran with it."""
-        with pipeline.open_index(self.site) as index:
-            runs = index.runs(job, limit=_RUNS)
-        return next((run.model_sha256 for run in runs if run.model == model and run.model_sha256), None)

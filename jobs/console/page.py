@@ -1,16 +1,16 @@
 """The contract of pages: what a page module declares, and what the navigation shows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.responses import Response
 
 from jobs.console.house import Visit
 from jobs.console.rights import Right
+
+Answer = TypeVar("Answer", bound=Callable[[Visit], Response])
 
 
 class _Number(IntegerConvertor):
@@ -35,19 +35,25 @@ class Page:
     asks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Place:
-    """A link of the navigation, shown to those who have its right."""
+PAGES: Final[list[Page]] = []
+"""All pages, in the order in which their modules are imported."""
 
-    path: str
-    name: str
-    right: Right
+
+def page(path: str, right: Right | None, method: str = "GET", asks: tuple[str, ...] = ()) -> Callable[[Answer], Answer]:
+    """Make a function the answer of a page."""
+
+    def listed(answer: Answer) -> Answer:
+        PAGES.append(Page(path, answer, right, method, asks))
+        return answer
+
+    return listed
 
 
 NAVIGATION: Final = (
-    Place("/", "Tonight", Right.LISTS),
-    Place("/queue", "Queue", Right.LISTS),
-    Place("/runs", "Runs", Right.LISTS),
-    Place("/models", "Models", Right.LISTS),
-    Place("/log", "Log", Right.LOG),
+    ("/", "Tonight", Right.LISTS),
+    ("/queue", "Queue", Right.LISTS),
+    ("/runs", "Runs", Right.LISTS),
+    ("/models", "Models", Right.LISTS),
+    ("/log", "Log", Right.LOG),
 )
+"""The links of the navigation: path, name, and the right of those to whom it is shown."""

@@ -1,11 +1,9 @@
 """Pages as HTML: the one place where templates are filled. Every text is escaped, and what acts on a screen without
 being seen (directions, controls) is written as an escape."""
 
-from __future__ import annotations
-
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +11,7 @@ from typing import Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
+import pipeline
 from jobs.console.house import Visit
 from jobs.console.page import NAVIGATION
 from jobs.visible import CONTROLS, counted, visible
@@ -35,21 +34,16 @@ _SIZES: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 def render(visit: Visit, template: str, *, status: int = 200, **values: Any) -> Response:
     """The page of a template, with the frame that all pages have."""
-    places = [each for each in NAVIGATION if visit.may(each.right)]
     frame = {
         "visit": visit,
         "person": visit.person,
-        "places": places,
+        "places": [(path, name) for path, name, right in NAVIGATION if visit.may(right)],
         "here": visit.request.url.path,
         "version": _VERSION,
         "zone": datetime.now().astimezone().tzname(),
-        "form_token": visit.session.form_token if visit.session else _no_token,
+        "form_token": visit.session.form_token if visit.session else str,  # str(): none
     }
     return HTMLResponse(_ENVIRONMENT.get_template(template).render(**frame | values), status)
-
-
-def _no_token() -> str:
-    return ""
 
 
 def _seen(value: object) -> object:
@@ -67,30 +61,10 @@ def size(number: int | float | None) -> str:
     return f"{number:,.0f} {_SIZES[power]}" if power == 0 or number >= 100 else f"{number:,.1f} {_SIZES[power]}"
 
 
-def moment(time: str | None) -> str:
-    """A time of the log (UTC) as this machine's clock shows it, to the minute."""
-    return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M") if time else ""
-
-
-def clock(time: str | None) -> str:
-    """The time of day of a time of the log, as this machine's clock shows it."""
-    return datetime.fromisoformat(time).astimezone().strftime("%H:%M") if time else ""
-
-
 def weekday(night: str | date) -> str:
     """A night with its weekday, as people say it."""
     day = date.fromisoformat(night) if isinstance(night, str) else night
     return f"{day:%a} {day.day} {day:%b}"
-
-
-def until(time: datetime | None) -> str:
-    """When something is due, as this machine's clock shows it."""
-    return f"{time.astimezone():%a %Y-%m-%d %H:%M}" if time else ""
-
-
-def epoch(seconds: int) -> str:
-    """Seconds since 1970 as this machine's clock shows them, to the minute."""
-    return f"{datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M}"
 
 
 def duration(seconds: float | None) -> str:
@@ -98,27 +72,20 @@ def duration(seconds: float | None) -> str:
     if seconds is None:
         return ""
     whole = round(seconds)
-    units = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
-    parts = [(name, whole // length % (10**9 if name == "d" else _IN[name])) for name, length in units]
+    units = (("d", 86400, 10**9), ("h", 3600, 24), ("min", 60, 60), ("s", 1, 60))
+    parts = [(name, whole // length % most) for name, length, most in units]
     shown = [f"{number} {name}" for name, number in parts if number][:2]
     return " ".join(shown) or "0 s"
 
 
-_IN: Final = {"h": 24, "min": 60, "s": 60}
+def _time(form: str) -> Callable[[str | datetime | None], str]:
+    """A filter for times of the log (UTC), shown as this machine's clock has them; "" for none."""
 
+    def shown(time: str | datetime | None) -> str:
+        at = datetime.fromisoformat(time) if isinstance(time, str) and time else time
+        return at.astimezone().strftime(form) if isinstance(at, datetime) else ""
 
-def _short(sha256: str | None) -> str:
-    return (sha256 or "")[:12]
-
-
-def _slug(text: str) -> str:
-    """A text as a class of the stylesheet."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-
-
-def _capitalized(text: str) -> str:
-    """A text with a capital at its beginning; the rest as it is."""
-    return text[:1].upper() + text[1:]
+    return shown
 
 
 _ENVIRONMENT: Final = Environment(
@@ -132,14 +99,16 @@ _ENVIRONMENT: Final = Environment(
 )
 _ENVIRONMENT.filters |= {
     "size": size,
-    "moment": moment,
-    "clock": clock,
+    "moment": _time("%Y-%m-%d %H:%M"),
+    "clock": _time("%H:%M"),
+    "until": _time("%a %Y-%m-%d %H:%M"),
+    "epoch": lambda seconds: f"{datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M}",
     "duration": duration,
     "weekday": weekday,
-    "until": until,
-    "epoch": epoch,
-    "short": _short,
-    "slug": _slug,
+    "short": lambda sha256: (sha256 or "")[:12],
+    "slug": lambda text: re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-"),  # a class of the stylesheet
     "counted": counted,
-    "capitalize_first": _capitalized,
+    "members_in_words": lambda said: list(pipeline.members_in_words(said)),
+    "capitalize_first": lambda text: text[:1].upper() + text[1:],
 }
+_ENVIRONMENT.globals["remedies"] = {failure.value: failure.remedy for failure in pipeline.Failure}

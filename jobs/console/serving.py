@@ -1,6 +1,5 @@
-"""The console's server: uvicorn on a loopback address or a Unix socket, with limits on clients that are slow."""
-
-from __future__ import annotations
+"""The console of a workspace is opened: everything that lives as long as it does, and its server, uvicorn on a loopback
+address or a Unix socket, with limits on clients that are slow."""
 
 import asyncio
 import contextlib
@@ -19,19 +18,38 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+import pipeline
+from jobs.config.plan import make_site
+from jobs.config.workspace import Workspace
+from jobs.console.access.people import People, Person
+from jobs.console.access.sessions import Attempt, Attempts, Patience, Sessions
+from jobs.console.app import make_app
+from jobs.console.house import House, Proxy
+from jobs.console.indexes import Indexes
+from jobs.console.now import Present
+from jobs.console.rights import Role
+from jobs.console.work import Works
 from jobs.errors import ConfigError, Problem
+from jobs.record import record
 from jobs.silence.guard import Door, except_for
+from jobs.silence.seal import seal_if_own
 
 _MOST_CONNECTIONS: Final = 200
 _MOST_HEAD_BYTES: Final = 16 * 1024
 _BACKLOG: Final = 64
+_LOCAL: Final = ("127.0.0.1", "localhost")
 _LATE: Final = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 @contextlib.contextmanager
 def loopback(port: int) -> Iterator[socket.socket]:
     """A socket that listens on this port of 127.0.0.1; 0 picks one. ConfigError for one that is in use."""
-    with except_for(_door(port)), socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+    # Sockets may be made, and bound to this port of 127.0.0.1; what is accepted becomes a socket, too. Nothing else is
+    # bound, and nothing connects.
+    door: Door = lambda call, family, address: (  # noqa: E731
+        family == socket.AF_INET and (call == "__new__" or (call == "bind" and address == ("127.0.0.1", port)))
+    )
+    with except_for(door), socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind(("127.0.0.1", port))
@@ -41,14 +59,6 @@ def loopback(port: int) -> Iterator[socket.socket]:
             remedy = "stop what has it, or take another one; --port 0 picks one"
             raise ConfigError(Problem("--port", found, "a port that is free", remedy)) from error
         yield listener
-
-
-def _door(port: int) -> Door:
-    """Let sockets be made, and bound to this port of 127.0.0.1; what is accepted becomes a socket, too. Nothing else
-    is bound, and nothing connects."""
-    return lambda call, family, address: (
-        family == socket.AF_INET and (call == "__new__" or (call == "bind" and address == ("127.0.0.1", port)))
-    )
 
 
 @contextlib.contextmanager
@@ -172,3 +182,56 @@ class PatientProtocol(H11Protocol):
         if self.conn.our_state is h11.IDLE and self.conn.trailing_data[0]:
             self.transport.write(_LATE)
         self.transport.close()
+
+
+def open_console(
+    workspace: Workspace, ready: Callable[[str, int], None], *, port: int | None, path: Path | None, group: bool
+) -> None:
+    """Serve until a signal ends it; `ready` gets the address and the number of people who may sign in. ConfigError."""
+    people = People(workspace.root / "keys")
+    known = len(people.all())
+    with _listener(workspace, port, path, group) as (listener, address):
+        seal_if_own()  # which has its one socket now, and may make no other
+        house = make_house(workspace, people, listener)
+        make_server(make_app(house), lambda: ready(address, known + len(house.proxied))).run(sockets=[listener])
+
+
+@contextlib.contextmanager
+def _listener(
+    workspace: Workspace, port: int | None, path: Path | None, group: bool
+) -> Iterator[tuple[socket.socket, str]]:
+    if path is not None:
+        with unix_socket(path.absolute(), group=group) as listener:
+            yield listener, f"unix:{path.absolute()}"
+        return
+    with loopback(workspace.site.console.port if port is None else port) as listener:
+        yield listener, f"http://127.0.0.1:{listener.getsockname()[1]}/"
+
+
+def make_house(workspace: Workspace, people: People, listener: socket.socket) -> House:
+    """Everything that the pages of a console share."""
+    said, site = workspace.site.console, make_site(workspace)
+    own = listener.getsockname()
+    port = own[1] if isinstance(own, tuple) else None
+    local = [f"{name}:{port}" for name in _LOCAL] if port is not None else []
+    local += _LOCAL if port in (None, 80) else []
+
+    def tell(attempt: Attempt, times: int) -> None:
+        record(site, pipeline.RefusedThere(what=attempt.why, person=attempt.person, times=times))
+
+    proxied = {name: Person(name, tuple(map(Role, roles))) for name, roles in said.people.items()}
+    return House(
+        workspace=workspace,
+        site=site,
+        people=people,
+        sessions=Sessions(said.idle_minutes * 60, said.session_hours * 3600),
+        attempts=Attempts(tell),
+        patience=Patience(),
+        indexes=Indexes(site),
+        present=Present(workspace, site),
+        works=Works(workspace, site),
+        hosts=frozenset([*(host.lower() for host in said.hosts), *local]),  # no page of another name is shown as ours
+        proxy=Proxy(said.proxy.header, said.proxy.address) if said.proxy else None,
+        proxied=proxied if said.proxy else {},
+        secure=said.address().startswith("https:"),
+    )

@@ -1,8 +1,6 @@
 """Commands that people start from a page: children of the console, each recorded with the person's name before it
 begins. What they print is kept until the console ends."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
@@ -15,11 +13,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import IO, Any, Final
+from typing import IO, Final
 
 import pipeline
 from jobs.config.workspace import VARIABLE, Workspace
-from jobs.console.refused import RefusedError
+from jobs.console.attempt import RefusedError
 from jobs.record import record
 from jobs.silence.seal import start
 
@@ -48,7 +46,6 @@ class Work:
     out: IO[bytes]
     err: IO[bytes]
     ended: datetime | None = None
-    folder: str | None = None
 
     @property
     def typed(self) -> str:
@@ -94,9 +91,8 @@ class Works:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def start(
-        self, person: str, title: str, command: Sequence[str], *, job: str | None = None, link: str | None = None,
-        folder: str | None = None,
-    ) -> Work:  # fmt: skip
+        self, person: str, title: str, command: Sequence[str], *, job: str | None = None, link: str | None = None
+    ) -> Work:
         """Start a command of `cloister`. RefusedError where one like it goes on, or too many do."""
         with self._lock:
             going_on = [each for each in self._works.values() if each.code is None]
@@ -107,9 +103,24 @@ class Works:
             typed = "cloister " + " ".join(command)
             record(self.site, pipeline.StartedThere(person=person, command=typed, of_job=job))
             self._last += 1
-            work = self._started(self._last, person, title, tuple(command), job, link, folder)
+            out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
+            process = start(
+                [*_CLOISTER, *command],
+                cwd=self.workspace.root,
+                env={**os.environ, VARIABLE: str(self.workspace.root), "COLUMNS": "110"},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,  # Ctrl-C in the console's terminal is not for them: `close` ends them
+            )
+            now = datetime.now(UTC)
+            work = Work(self._last, person, title, tuple(command), job, link, now, process, out, err)
             self._works[self._last] = work
-            self._forget()
+            for number, old in list(self._works.items())[:-_MOST_KEPT]:
+                if old.code is not None:
+                    old.out.close()
+                    old.err.close()
+                    del self._works[number]
             return work
 
     def get(self, number: int) -> Work:
@@ -134,30 +145,6 @@ class Works:
             if work.code is None:
                 work.process.kill()
                 work.process.wait()
-
-    def _started(
-        self, number: int, person: str, title: str, command: tuple[str, ...], job: str | None, link: str | None,
-        folder: str | None,
-    ) -> Work:  # fmt: skip
-        out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
-        environment: dict[str, Any] = {**os.environ, VARIABLE: str(self.workspace.root), "COLUMNS": "110"}
-        process = start(
-            [*_CLOISTER, *command],
-            cwd=self.workspace.root,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
-            start_new_session=True,  # Ctrl-C in the console's terminal is not for them: `close` ends them
-        )
-        return Work(number, person, title, command, job, link, datetime.now(UTC), process, out, err, folder=folder)
-
-    def _forget(self) -> None:
-        for number, work in list(self._works.items())[:-_MOST_KEPT]:
-            if work.code is not None:
-                work.out.close()
-                work.err.close()
-                del self._works[number]
 
 
 def _text(file: IO[bytes]) -> str:

@@ -1,7 +1,5 @@
 """The other side of runs that were asked for: `cloister run` leaves a request, and follows it until it has ended."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os
@@ -15,7 +13,7 @@ import pipeline
 from jobs.config.plan import make_site
 from jobs.config.workspace import Workspace
 from jobs.errors import Ending, ExitCode
-from jobs.nights.request import ANSWER, FOLLOW, LEFT, Answer, Handed, leave_request, new_request, read_answer, runs_of
+from jobs.nights.requests import ANSWER, FOLLOW, LEFT, Answer, Handed, leave_request, new_request, read_answer, runs_of
 from jobs.progress import Watcher
 from jobs.stop import Stop, holder
 

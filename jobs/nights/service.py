@@ -5,8 +5,6 @@ committing what is finished. Between runs nothing is held but the lock against a
 rules: what starts a job, what a bad job file does, what is tried again and when.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections import Counter, deque
@@ -26,7 +24,6 @@ from jobs.errors import NO_ROOM, ConfigError, no_room
 from jobs.nights.ahead import window_end, with_window
 from jobs.nights.calling import Calling
 from jobs.nights.ledger import AHEAD, CronTrigger, Ledger, Schedules, now_of
-from jobs.nights.reload import read_again
 from jobs.nights.requests import Requests
 from jobs.nights.served import (
     RETRY_SECONDS,
@@ -42,7 +39,7 @@ from jobs.nights.served import (
 from jobs.nights.starts import Outcome, Start, Turn, in_order, share_of
 from jobs.nights.systemd import Systemd
 from jobs.nights.wake import Wake
-from jobs.nights.watch import Change, JobFiles
+from jobs.nights.watch import Change, JobFiles, read_again
 from jobs.progress import LineWatcher
 from jobs.record import record
 from jobs.stop import Stop

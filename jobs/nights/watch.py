@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from jobs.config.load import LoadedJob, did_you_mean
+from jobs.config.load import LoadedJob, did_you_mean, load_site, shown
 from jobs.config.plan import input_folder
 from jobs.config.workspace import Workspace, load_job_of
 from jobs.errors import ConfigError, Problem
@@ -145,7 +145,13 @@ class JobFiles:
         beside = Beside(self._workspace, self._jobs.values(), self.names)
         for name in [*errors, *again]:
             told = self._unfit.pop(name, None)
-            change = self._fitting(name, errors.get(name), beside)
+            error = errors.get(name)
+            if error is None:
+                try:
+                    beside.check(self._jobs[name])
+                except ConfigError as unfit:
+                    self._unfit[name] = error = unfit
+            change = Change(name, error=error) if error else Change(name, job=self._jobs[name])
             if told is None or str(told) != str(self._unfit.get(name)):
                 yield self._told(change)
 
@@ -166,14 +172,6 @@ class JobFiles:
             return error
         return None
 
-    def _fitting(self, name: str, error: ConfigError | None, beside: Beside) -> Change:
-        if error is None:
-            try:
-                beside.check(self._jobs[name])
-            except ConfigError as unfit:
-                self._unfit[name] = error = unfit
-        return Change(name, error=error) if error else Change(name, job=self._jobs[name])
-
     def _told(self, change: Change) -> Change:
         was_broken = change.name in self._broken
         if change.error:
@@ -181,3 +179,19 @@ class JobFiles:
             return change
         self._broken.discard(change.name)
         return replace(change, mended=was_broken and change.job is not None)
+
+
+_FIXED = ("origin", "key", "public_key", "passphrase_file")
+
+
+def read_again(workspace: Workspace) -> Workspace:
+    """The workspace as its site.yaml is now. ConfigError, also where it names another log or key: runs and records go
+    on under the key with which the service began, and a log has one writer's key at a time."""
+    path = workspace.root / "site.yaml"
+    site = load_site(path)
+    changed = [key for key in _FIXED if getattr(site.log, key) != getattr(workspace.site.log, key)]
+    if changed or site.service.log_file != workspace.site.service.log_file:
+        keys = [f"log.{key}" for key in changed] or ["service.log_file"]
+        found = f"{', '.join(keys)}: changed while the service runs"
+        raise ConfigError(Problem(shown(path), found, "as it was at its start", "stop the service and start it again"))
+    return replace(workspace, site=site)

@@ -113,17 +113,13 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
         return
     is_local = family in _LOCAL or (family == _UNKNOWN and call == "__new__")
     if not is_local and not any(door(call, family, address) for door in _guard.doors):
-        _refuse(call, family, address)
-
-
-def _refuse(call: str, family: int, address: Any) -> None:
-    name = "socket" if call == "__new__" else call
-    attempt = Attempt(name, f"family {family}" if address is None else ascii(address)[:200], _asker())
-    if len(_guard.attempts) < _MOST:
-        _guard.attempts.append(attempt)
-    with contextlib.suppress(OSError):
-        os.write(2, f"{SAID}{attempt}\n".encode("ascii", "backslashreplace"))
-    raise NetworkAttemptError(str(attempt))
+        name = "socket" if call == "__new__" else call
+        attempt = Attempt(name, f"family {family}" if address is None else ascii(address)[:200], _asker())
+        if len(_guard.attempts) < _MOST:
+            _guard.attempts.append(attempt)
+        with contextlib.suppress(OSError):
+            os.write(2, f"{SAID}{attempt}\n".encode("ascii", "backslashreplace"))
+        raise NetworkAttemptError(str(attempt))
 
 
 def _asker() -> str:

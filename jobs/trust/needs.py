@@ -1,7 +1,5 @@
 """What needs a person, for `cloister status --check` and whatever watches over the machine."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,8 +41,14 @@ def needs(
     which `stops` keep all runs from beginning."""
     found = [need for job in jobs for need in _of_job(job)]
     found += [Need("stopped", None, f"{each.evidence} {each.remedy}.") for each in stops]
-    overdue = checked.overdue(workspace.site.log.verify_days, datetime.now(UTC))
-    return [*found, *([Need(pipeline.NOT_VERIFIED, None, overdue)] if overdue else []), *_full(workspace)]
+    if overdue := checked.overdue(workspace.site.log.verify_days, datetime.now(UTC)):
+        found.append(Need(pipeline.NOT_VERIFIED, None, overdue))
+    for folder in disks_of(workspace.root):
+        usage = shutil.disk_usage(folder)
+        if is_nearly_full(usage.total, usage.free):
+            sentence = f"The disk of {shown(folder)} is nearly full: {usage.free / 2**20:,.0f} MiB are free."
+            found.append(Need("disk", None, sentence))
+    return found
 
 
 def _of_job(job: Mapping[str, Any]) -> Iterator[Need]:
@@ -75,14 +79,6 @@ def _of_job(job: Mapping[str, Any]) -> Iterator[Need]:
 def _joined(problems: str) -> str:
     """Problems, each with its expectation and remedy in further lines, as one line."""
     return re.sub(r"\n\s*(?:(expected|remedy):\s*)?", lambda found: f"; {found[1]}: " if found[1] else "; ", problems)
-
-
-def _full(workspace: Workspace) -> Iterator[Need]:
-    for folder in disks_of(workspace.root):
-        usage = shutil.disk_usage(folder)
-        if is_nearly_full(usage.total, usage.free):
-            sentence = f"The disk of {shown(folder)} is nearly full: {usage.free / 2**20:,.0f} MiB are free."
-            yield Need("disk", None, sentence)
 
 
 def disks_of(root: Path) -> Iterator[Path]:

@@ -1,7 +1,5 @@
 """Checks of the system around Cloister: software, packages, clock, time zones, and the units of systemd."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import ctypes

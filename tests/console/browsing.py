@@ -19,8 +19,8 @@ from jobs.config.workspace import open_workspace
 from jobs.console.access.people import People, Person
 from jobs.console.app import make_app
 from jobs.console.house import House, Proxy
-from jobs.console.open import make_house
 from jobs.console.rights import Role
+from jobs.console.serving import make_house
 
 HOST = "localhost"
 

@@ -17,9 +17,8 @@ import jobs.console.app
 from jobs.config.workspace import Workspace, open_workspace
 from jobs.console.access.people import People
 from jobs.console.house import House
-from jobs.console.open import make_house
 from jobs.console.rights import Role
-from jobs.console.serving import loopback, make_server, unix_socket
+from jobs.console.serving import loopback, make_house, make_server, unix_socket
 from tests.jobs.conftest import Cloister, Place, cloister, place, ready  # noqa: F401
 
 PASSPHRASE = "four quiet words here"

@@ -356,10 +356,10 @@ def test_a_defect_is_a_sentence_and_its_traceback_is_kept(
 ) -> None:
     browser = console.everybody()
 
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("no part of the page")
 
-    monkeypatch.setattr("jobs.console.pages.runs.turn", broken)
+    monkeypatch.setattr("jobs.console.pages.runs.render", broken)
     answer = browser.get("/runs")
     assert answer.status == 500
     assert "A defect of Cloister: ZeroDivisionError" in words(answer)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.console.access.passphrase import hash_passphrase, matches, why_refused
-from jobs.console.access.people import People, PeopleError, why_no_name
+from jobs.console.access.people import People, PeopleError, hash_passphrase, matches, why_no_name, why_refused
 from jobs.console.access.sessions import Sessions, Spent
 from jobs.console.rights import RIGHTS, Right, Role
 from tests.console.conftest import PASSPHRASE, Served

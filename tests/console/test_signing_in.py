@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-import jobs.console.pages.home
-from jobs.console.access.patience import _MOST_KEPT, Patience
+import jobs.console.house
 from jobs.console.access.people import Person
+from jobs.console.access.sessions import _MOST_KEPT, Patience
 from jobs.console.rights import Role
 from tests.console.conftest import OWN, PASSPHRASE, Served, serving
 from tests.console.flood import measure
@@ -125,7 +125,7 @@ def test_of_failed_attempts_no_more_are_kept_than_so_many_and_no_name() -> None:
     for number in range(_MOST_KEPT + 50):
         patience.begin("Anna" if not number else f"{number}", "here")
     assert len(patience._failed) == _MOST_KEPT
-    assert {len(key) for key in patience._failed} == {16}
+    assert {len(key) for key in patience._failed} == {64}
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_defect_that_comes_again_leaves_one_file(
     def fails(*_: object) -> str:
         raise ZeroDivisionError(f"time {next(numbers)}")
 
-    monkeypatch.setattr(jobs.console.pages.home, "turn", fails)
+    monkeypatch.setattr(jobs.console.house.House, "turn", fails)
     for _ in range(5):
         assert browser.get("/live.json").status == 500
     (crash,) = (place.root / "state" / "crashes").iterdir()

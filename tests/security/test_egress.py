@@ -10,7 +10,7 @@ import pytest
 
 from jobs.silence.seal import TRACED
 from jobs.trust import deliberate
-from jobs.trust.samples import write_samples
+from jobs.trust.proof import write_samples
 from pipeline.parse.sandbox import landlock
 from tests.jobs.conftest import LEASE, Cloister, Place, cloister, entries, place, ready  # noqa: F401
 

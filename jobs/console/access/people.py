@@ -1,9 +1,10 @@
-"""keys/people.json: who may use the console. Invites and passphrases are in it as hashes only.
+"""keys/people.json: who may use the console. Invites are in it as sha256, passphrases as scrypt hashes (RFC 7914).
 
 Commands and the console read and write it; who writes holds keys/people.lock. It is read again whenever it is another
 file than before, so a command's change holds from the next request on.
 """
 
+import base64
 import contextlib
 import fcntl
 import hashlib
@@ -18,10 +19,10 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import audit
-from jobs.console.access.passphrase import Hashed, hash_passphrase, matches
+from jobs.console.access.sessions import is_same, mac_of, sha256_of
 from jobs.console.rights import Right, Role, rights_of
 from jobs.errors import ConfigError, Problem
 
@@ -29,6 +30,10 @@ _VERSION: Final = 1
 _MOST_BYTES: Final = 4 * 2**20
 _LONGEST_NAME: Final = 64
 INVITE_HOURS: Final = 72.0
+FEWEST: Final = 12
+MOST: Final = 200
+_COST: Final = 2**15
+_ONE_AT_A_TIME = threading.Lock()  # each takes 32 MiB and a tenth of a second
 
 
 class PeopleError(ConfigError):
@@ -36,6 +41,47 @@ class PeopleError(ConfigError):
 
     def __init__(self, where: object, found: str, expected: str | None = None, remedy: str | None = None) -> None:
         super().__init__(Problem(str(where), found, expected, remedy))
+
+
+@dataclass(frozen=True)
+class Hashed:
+    """A hashed passphrase: salt and hash in base64, and the cost by which it was made."""
+
+    salt: str
+    hash: str
+    n: int = _COST
+
+
+_NOBODY: Final = Hashed(base64.b64encode(bytes(16)).decode(), base64.b64encode(bytes(32)).decode())
+
+
+def why_refused(passphrase: str) -> str | None:
+    """The sentence that refuses a passphrase; None for one that will do."""
+    if len(passphrase) < FEWEST:
+        return f"A passphrase has at least {FEWEST} characters; this one has {len(passphrase)}."
+    if len(passphrase) > MOST:
+        return f"A passphrase has at most {MOST} characters; this one has {len(passphrase)}."
+    return None if len(set(passphrase)) > 4 else "This passphrase repeats a few characters; take several words."
+
+
+def hash_passphrase(passphrase: str) -> Hashed:
+    """Hash a passphrase with a salt of its own."""
+    salt = secrets.token_bytes(16)
+    return Hashed(base64.b64encode(salt).decode(), base64.b64encode(_scrypt(passphrase, salt, _COST)).decode())
+
+
+def matches(passphrase: str, hashed: Hashed | None) -> bool:
+    """Whether it is this passphrase. Takes as long where there is none to compare with, so that time tells nobody which
+    names exist."""
+    known = hashed or _NOBODY
+    found = _scrypt(passphrase[: MOST + 1], base64.b64decode(known.salt), known.n)
+    return hmac.compare_digest(found, base64.b64decode(known.hash)) and hashed is not None
+
+
+def _scrypt(passphrase: str, salt: bytes, n: int) -> bytes:
+    said = passphrase.encode("utf-8", "surrogatepass")
+    with _ONE_AT_A_TIME:
+        return hashlib.scrypt(said, salt=salt, n=n, r=8, p=1, maxmem=64 * 2**20, dklen=32)
 
 
 @dataclass(frozen=True)
@@ -68,10 +114,10 @@ class Person:
     def is_known(self, sign: str) -> bool:
         """Whether it is such a sign of this person."""
         nonce, _, mac = sign.partition(".")
-        return self.passphrase is not None and hmac.compare_digest(mac.encode(), self._mac(nonce).encode())
+        return self.passphrase is not None and is_same(mac, self._mac(nonce))
 
     def _mac(self, nonce: str) -> str:
-        return hmac.new(self.mark.encode(), f"{self.name}\0{nonce}".encode(), hashlib.sha256).hexdigest()
+        return mac_of(self.mark.encode(), f"{self.name}\0{nonce}")
 
     @property
     def rights(self) -> frozenset[Right]:
@@ -106,11 +152,17 @@ class People:
         """Everybody, by name. PeopleError."""
         with self._lock:
             try:
-                stamp = _stamp(self.path)
+                status = self.path.lstat()
             except FileNotFoundError:
                 return {}
             except OSError as error:
                 raise PeopleError(self.path, f"cannot be read: {error.strerror}") from error
+            if not stat.S_ISREG(status.st_mode):
+                raise PeopleError(self.path, "no plain file")
+            if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022:
+                remedy = f"chmod 600 {self.path}"
+                raise PeopleError(self.path, "others may write to it", "a file of yours alone", remedy)
+            stamp = status.st_ino, status.st_mtime_ns, status.st_size
             if self._read is None or self._read[0] != stamp:
                 self._read = stamp, _parse(self.path)
             return self._read[1]
@@ -123,7 +175,7 @@ class People:
         """Invite somebody, or somebody anew with other roles, whose passphrase then holds no longer; returns the token
         that opens the invite, once. PeopleError."""
         token = secrets.token_urlsafe(32)
-        invite = Invite(_sha256(token), self.clock() + hours * 3600)
+        invite = Invite(sha256_of(token), self.clock() + hours * 3600)
         with self._changing() as people:
             other = next((each for each in people if each.casefold() == name.casefold() and each != name), None)
             if other:
@@ -133,7 +185,7 @@ class People:
 
     def invited(self, token: str) -> Person | None:
         """Whose unused invite this is, if it has not expired. PeopleError."""
-        sha256 = _sha256(token)
+        sha256 = sha256_of(token)
         own = (each for each in self.all().values() if each.invite and each.invite.sha256 == sha256)
         return next((each for each in own if each.invite and each.invite.expires > self.clock()), None)
 
@@ -162,58 +214,43 @@ class People:
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[dict[str, Person]]:
-        with self._lock, _held(self.folder / "people.lock", self.path):
-            self._read = None
-            people = dict(self.all())
-            before = dict(people)
-            yield people
-            if people != before:
-                _write(self.path, people)
+        lock = self.folder / "people.lock"
+        with self._lock:
+            try:
+                handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            except OSError as error:
+                raise PeopleError(lock, f"cannot be written: {error.strerror}") from error
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX)
                 self._read = None
-
-
-@contextlib.contextmanager
-def _held(lock: Path, path: Path) -> Iterator[None]:
-    try:
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise PeopleError(lock, f"cannot be written: {error.strerror}") from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _stamp(path: Path) -> tuple[int, ...]:
-    status = path.lstat()
-    if not stat.S_ISREG(status.st_mode):
-        raise PeopleError(path, "no plain file")
-    if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022:
-        raise PeopleError(path, "others may write to it", "a file of yours alone", f"chmod 600 {path}")
-    return status.st_ino, status.st_mtime_ns, status.st_size
+                people = dict(self.all())
+                before = dict(people)
+                yield people
+                if people != before:
+                    _write(self.path, people)
+                    self._read = None
+            finally:
+                os.close(handle)
 
 
 def _parse(path: Path) -> dict[str, Person]:
     try:
         data = path.read_bytes()[: _MOST_BYTES + 1]
-        said = json.loads(data)
+        said, people = json.loads(data), dict[str, Person]()
         if len(data) > _MOST_BYTES or said["version"] != _VERSION:
             raise ValueError
-        return {name: _person(name, each) for name, each in said["people"].items()}
+        for name, each in said["people"].items():
+            if why_no_name(name):
+                raise ValueError
+            passphrase = Hashed(**each["passphrase"]) if each["passphrase"] else None
+            invite = Invite(**each["invite"]) if each["invite"] else None
+            people[name] = Person(name, tuple(Role(role) for role in each["roles"]), passphrase, invite)
+        return people
     except OSError as error:
         raise PeopleError(path, f"cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         remedy = "bring it back from a backup, or remove it and invite everybody anew"
         raise PeopleError(path, "not what Cloister wrote", None, remedy) from None
-
-
-def _person(name: str, said: dict[str, Any]) -> Person:
-    if why_no_name(name):
-        raise ValueError
-    passphrase = Hashed(**said["passphrase"]) if said["passphrase"] else None
-    invite = Invite(**said["invite"]) if said["invite"] else None
-    return Person(name, tuple(Role(role) for role in said["roles"]), passphrase, invite)
 
 
 def _write(path: Path, people: dict[str, Person]) -> None:
@@ -223,7 +260,3 @@ def _write(path: Path, people: dict[str, Person]) -> None:
         audit.write_file_atomically(path, data, mode=0o600)
     except OSError as error:
         raise PeopleError(path, f"cannot be written: {error.strerror}") from error
-
-
-def _sha256(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()

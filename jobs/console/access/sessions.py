@@ -1,4 +1,5 @@
-"""Sessions of people who signed in, and the tokens of their forms: kept in memory, so they end with the console."""
+"""Sessions of people and the tokens of their forms, texts that pages seal, who has to wait, and what is recorded of
+refused requests. All of it is kept in memory, so it ends with the console."""
 
 import hashlib
 import hmac
@@ -8,12 +9,52 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple
+
+from starlette.concurrency import run_in_threadpool
 
 _MOST: Final = 1000
 _MOST_OF_ONE: Final = 20
 _MOST_REMEMBERED: Final = 100_000
 _BYTES: Final = 16
+_SEAL_HEX: Final = 32
+_FREE: Final = 5
+_FIRST_SECONDS: Final = 10.0
+_LONGEST_SECONDS: Final = 300.0
+_MOST_KEPT: Final = 10_000
+_TOGETHER_SECONDS: Final = 60.0
+_MOST_KINDS: Final = 200  # of which records are kept apart; what is beyond counts as of nobody
+
+
+def mac_of(key: bytes, text: str) -> str:
+    """The HMAC-SHA256 of a text, as hexadecimal."""
+    return hmac.new(key, text.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+
+
+def is_same(given: str, mac: str) -> bool:
+    """Whether a text that came from outside is this one; it takes as long whatever it is."""
+    return hmac.compare_digest(given.encode("utf-8", "replace"), mac.encode())
+
+
+def sha256_of(token: str) -> str:
+    """The digest by which a token is known."""
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
+
+
+@dataclass(frozen=True)
+class Seal:
+    """The key of one console, by which it knows texts that it gave to a browser until it ends."""
+
+    _key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+
+    def closed(self, use: str, text: str) -> str:
+        """The text with its seal for one use."""
+        return mac_of(self._key, f"{use}\0{text}")[:_SEAL_HEX] + text
+
+    def opened(self, use: str, sealed: str) -> str | None:
+        """The text that was sealed for this use; None for anything else."""
+        text = sealed[_SEAL_HEX:]
+        return text if is_same(sealed, self.closed(use, text)) else None
 
 
 class Spent(Enum):
@@ -50,21 +91,18 @@ class Session:
     def form_token(self) -> str:
         """Make a token for one form of this session, which is good once."""
         nonce = secrets.token_hex(_BYTES)
-        return f"{nonce}.{self._mac(nonce)}"
+        return f"{nonce}.{mac_of(self._secret, nonce)}"
 
     def spend(self, token: str) -> Spent:
         """Take the token of a form that was sent: it is good once."""
         nonce, _, mac = token.partition(".")
-        if not hmac.compare_digest(mac.encode("utf-8", "replace"), self._mac(nonce).encode()):
+        if not is_same(mac, mac_of(self._secret, nonce)):
             return Spent.WRONG
         with self._lock:
             if nonce in self._spent or len(self._spent) >= _MOST_REMEMBERED:
                 return Spent.REPLAYED
             self._spent.add(nonce)
         return Spent.GOOD
-
-    def _mac(self, nonce: str) -> str:
-        return hmac.new(self._secret, nonce.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
 
 
 class Sessions:
@@ -85,7 +123,7 @@ class Sessions:
             for keys, most in ((own, _MOST_OF_ONE), (list(self._sessions), _MOST)):
                 for key in keys[: max(0, len(keys) - most + 1)]:
                     self._sessions.pop(key, None)
-            session = self._sessions[_sha256(token)] = Session(person, mark, now, now)
+            session = self._sessions[sha256_of(token)] = Session(person, mark, now, now)
         return token, session
 
     def find(self, token: str, *, touch: bool = True) -> Session | None:
@@ -93,7 +131,7 @@ class Sessions:
         with self._lock:
             now = self._clock()
             self._forget(now)
-            session = self._sessions.get(_sha256(token))
+            session = self._sessions.get(sha256_of(token))
             if session and touch:
                 session.seen = now
         return session
@@ -101,17 +139,88 @@ class Sessions:
     def end(self, token: str) -> None:
         """End the session of this token."""
         with self._lock:
-            self._sessions.pop(_sha256(token), None)
+            self._sessions.pop(sha256_of(token), None)
 
     def _forget(self, now: float) -> None:
-        ended = [
-            key
-            for key, each in self._sessions.items()
-            if now - each.seen > self._idle or now - each.begun > self._whole
-        ]
-        for key in ended:
-            del self._sessions[key]
+        for key, each in list(self._sessions.items()):
+            if now - each.seen > self._idle or now - each.begun > self._whole:
+                del self._sessions[key]
 
 
-def _sha256(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
+@dataclass
+class Patience:
+    """Attempts that failed, by name and source: after the fifth in a row each costs twice the wait, up to five minutes.
+    A wait is for that name from that source alone, so nobody makes somebody elsewhere wait. Of names only digests are
+    kept, and of the latest attempts alone."""
+
+    clock: Callable[[], float] = time.monotonic
+    _failed: dict[str, tuple[int, float]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin(self, name: str, source: str) -> float:
+        """Count an attempt as failed before it is made, so that of many at the same time no more are made than may be;
+        or, where it has to wait, the seconds that it has to."""
+        key, now = sha256_of(f"{name.casefold()}\0{source}"), self.clock()
+        with self._lock:
+            times, until = self._failed.get(key, (0, 0.0))
+            if now < until:
+                return until - now
+            self._failed.pop(key, None)
+            while len(self._failed) >= _MOST_KEPT:
+                del self._failed[next(iter(self._failed))]
+            beyond = times + 1 - _FREE
+            wait = 0.0 if beyond < 0 else min(_LONGEST_SECONDS, _FIRST_SECONDS * 2.0 ** min(beyond, 9))
+            self._failed[key] = times + 1, now + wait
+        return 0.0
+
+    def succeeded(self, name: str, source: str) -> None:
+        """Forget what failed for this name from there."""
+        with self._lock:
+            self._failed.pop(sha256_of(f"{name.casefold()}\0{source}"), None)
+
+
+class Attempt(NamedTuple):
+    """A kind of attempt that was refused, and who made it ("" where nobody was signed in)."""
+
+    why: str
+    person: str
+
+
+@dataclass
+class Attempts:
+    """Counts refused attempts, without letting strangers fill the log: `tell` records one kind, and how many there
+    were; the first at once, and those of the next minute together in one more record."""
+
+    tell: Callable[[Attempt, int], None]
+    clock: Callable[[], float] = time.monotonic
+    _last: dict[Attempt, float] = field(default_factory=dict)
+    _more: dict[Attempt, int] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    async def refused(self, why: str) -> None:
+        """Note an attempt of nobody that was refused."""
+        await run_in_threadpool(self.refused_here, why)
+
+    def refused_here(self, why: str, person: str = "") -> None:
+        """Note an attempt that was refused, from a thread that may wait."""
+        attempt = Attempt(why, person)
+        with self._lock:
+            if attempt not in self._last and len(self._last) >= _MOST_KINDS:
+                attempt = Attempt(why, "")
+            if attempt in self._last:
+                self._more[attempt] = self._more.get(attempt, 0) + 1
+                return
+            self._last[attempt] = self.clock()
+        self.tell(attempt, 1)
+
+    def flush(self, *, everything: bool = False) -> None:
+        """Record what came since the first of each kind, where that is a minute ago, or in any case."""
+        now, due = self.clock(), dict[Attempt, int]()
+        with self._lock:
+            for attempt, last in list(self._last.items()):
+                if everything or now - last >= _TOGETHER_SECONDS:
+                    del self._last[attempt]
+                    if more := self._more.pop(attempt, 0):
+                        due[attempt] = more
+        for attempt, number in due.items():
+            self.tell(attempt, number)

@@ -1,7 +1,6 @@
-"""The answer of a row as the page shows it, and as its form lets it be changed."""
+"""The answer of a row as the page of a document shows it, and the review that its form asks for."""
 
-from __future__ import annotations
-
+import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,9 @@ ASK: Final = "ask"
 SUMMARIZE: Final = "summarize"
 CHANGED: Final = (CLASSIFY, EXTRACT, ASK, SUMMARIZE)
 """The tasks whose answers a person can correct."""
+ACTIONS: Final = ("accepted", "corrected", "rejected")
+MOST_REASON: Final = 1_000
+"""Characters of a reason."""
 _LONG = 80  # characters of a value from which on it gets a box of several lines
 
 
@@ -79,34 +81,28 @@ class Answer:
 def answer_of(row: Row, places: Sequence[pipeline.Place]) -> Answer:
     """The answer of a row, whose evidence has these places."""
     numbers = {(place.start, place.end): place.number for place in places}
-    task = row.get("task") or _task_of(row)
-    match task:
-        case "classify":
-            return _classified(row)
-        case "extract":
-            return Answer(task, fields=tuple(_fields(row.get("fields") or (), numbers)))
-        case "ask":
-            return Answer(task, fields=tuple(_values(row.get("values") or (), numbers)), whole=row.get("answer"))
-        case "summarize":
-            return Answer(
-                task, summary=row.get("summary"), sentences=tuple(_sentences(row.get("sentences") or (), numbers))
-            )
-    return Answer(task, whole=_whole(row))
-
-
-def _task_of(row: Row) -> str:
-    """The task of a row from before rows named it: the one whose columns it has."""
     columns = {name: [column.name for column in kind.columns] for name, kind in pipeline.TASKS.items()}
-    return next((name for name, its in columns.items() if any(row.get(each) is not None for each in its)), "")
-
-
-def _classified(row: Row) -> Answer:
-    label = row.get("label")
-    scores = {each["label"]: each["score"] for each in row.get("scores") or ()}
-    if label is not None:
-        scores.setdefault(label, row.get("score"))
-    choices = tuple(Choice(name, score, name == label) for name, score in scores.items())
-    return Answer(CLASSIFY, label=label, score=row.get("score"), choices=choices)
+    of_old = (name for name, its in columns.items() if any(row.get(each) is not None for each in its))
+    task = row.get("task") or next(of_old, "")  # rows from before they named it have the columns of one
+    if task == CLASSIFY:
+        label, score = row.get("label"), row.get("score")
+        scores = {each["label"]: each["score"] for each in row.get("scores") or ()}
+        if label is not None:
+            scores.setdefault(label, score)
+        choices = tuple(Choice(name, its, name == label) for name, its in scores.items())
+        return Answer(task, label=label, score=score, choices=choices)
+    if task == EXTRACT:
+        return Answer(task, fields=tuple(_fields(row.get("fields") or (), numbers)))
+    if task == ASK:
+        return Answer(task, fields=tuple(_values(row.get("values") or (), numbers)), whole=row.get("answer"))
+    if task == SUMMARIZE:
+        told = row.get("sentences") or ()
+        sentences = tuple(Sentence(each["text"], _numbers(each.get("passages") or (), numbers)) for each in told)
+        return Answer(task, summary=row.get("summary"), sentences=sentences)
+    whole = row.get("body") or None
+    with contextlib.suppress(ValueError):  # the answer to a line of a batch file is laid out where it is JSON
+        whole = whole and json.dumps(json.loads(whole), indent=2, ensure_ascii=False)
+    return Answer(task, whole=whole)
 
 
 def _fields(elements: Sequence[Row], numbers: Mapping[tuple[int, int], int]) -> Iterator[Field]:
@@ -126,22 +122,72 @@ def _values(values: Sequence[Row], numbers: Mapping[tuple[int, int], int]) -> It
         yield Field(each["pointer"], name, each["value"] or "", score=each["score"], places=places)
 
 
-def _sentences(sentences: Sequence[Row], numbers: Mapping[tuple[int, int], int]) -> Iterator[Sentence]:
-    for each in sentences:
-        yield Sentence(each["text"], _numbers(each.get("passages") or (), numbers))
-
-
 def _numbers(at: Sequence[Row | None], numbers: Mapping[tuple[int, int], int]) -> tuple[int, ...]:
     found = (numbers.get((one["start"], one["end"])) for one in at if one)
     return tuple(dict.fromkeys(number for number in found if number is not None))
 
 
-def _whole(row: Row) -> str | None:
-    """The answer to a line of a batch file, laid out where it is JSON."""
-    body = row.get("body")
-    if not body:
+def review_of(entry: int, by: str, form: Mapping[str, str], answer: Answer, viewed: pipeline.Viewed) -> pipeline.Review:
+    """The review that a form asks for. `answer`: what the form showed. ReviewRefusedError."""
+    action = form.get("action", "")
+    if action not in ACTIONS:
+        raise pipeline.ReviewRefusedError("choose whether the answer is accepted, corrected or rejected")
+    reason = form.get("reason", "").strip()
+    if len(reason) > MOST_REASON:
+        raise pipeline.ReviewRefusedError(
+            f"the reason has {len(reason):,} characters; at most {MOST_REASON:,} are taken"
+        )
+    if action == "rejected" and not reason:
+        raise pipeline.ReviewRefusedError("say why the answer is rejected")
+    if action != "corrected":
+        return pipeline.Review(viewed.entry.job, entry, action, by, reason or None, None)
+    changed: dict[str, Any] = {}
+    match answer.task:
+        case "classify" if form.get("label", "") not in ("", answer.label):
+            changed = {"label": form["label"]}
+        case "summarize" if _one_way(form.get("summary", "")) != _one_way(answer.summary or ""):
+            changed = {"summary": _one_way(form.get("summary", ""))}
+        case "extract" | "ask":
+            fields = _changed_fields(form, answer, viewed)
+            changed = {"fields": fields} if fields else {}
+    if not changed:
+        otherwise = "give the right answer, or reject it" if answer.is_empty else "change what is wrong, or accept it"
+        raise pipeline.ReviewRefusedError(f"the answer is as it was; {otherwise}")
+    return pipeline.Review(viewed.entry.job, entry, action, by, reason or None, changed)
+
+
+def _changed_fields(form: Mapping[str, str], answer: Answer, viewed: pipeline.Viewed) -> dict[str, Any]:
+    """The fields that change; of one with several values, all of them that there are then."""
+    names: dict[str, list[Field]] = {}
+    for field in answer.fields:
+        names.setdefault(field.name if answer.task == EXTRACT else field.key, []).append(field)
+    changed: dict[str, Any] = {}
+    for name, its in names.items():
+        if any(_is_changed(form, field) for field in its):
+            values = [value for field in its if (value := _value(form, field, viewed)) is not None]
+            changed[name] = values if len(its) > 1 and values else values[0] if values else None
+    return changed
+
+
+def _is_changed(form: Mapping[str, str], field: Field) -> bool:
+    said = form.get(f"field.{field.key}")
+    return said is not None and (_one_way(said) != _one_way(field.value) or bool(form.get(f"field.{field.key}.start")))
+
+
+def _value(form: Mapping[str, str], field: Field, viewed: pipeline.Viewed) -> dict[str, Any] | None:
+    """The value of a field, with the place where it was marked; None where it is empty."""
+    value = _one_way(form.get(f"field.{field.key}", field.value))
+    if not value:
         return None
-    try:
-        return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
-    except ValueError:
-        return str(body)
+    start, end = (form.get(f"field.{field.key}.{side}", "") for side in ("start", "end"))
+    if not (start.isascii() and start.isdecimal() and end.isascii() and end.isdecimal()) or len(start + end) > 20:
+        return {"value": value}
+    if not int(start) < int(end) <= len(viewed.text):
+        raise pipeline.ReviewRefusedError(f"{field.name}: what was marked is no part of the text")
+    page = viewed.page_of(int(start)) if viewed.entry.pages else None
+    return {"value": value, "start": int(start), "end": int(end)} | ({"page": page} if page else {})
+
+
+def _one_way(text: str) -> str:
+    """A text as forms send it and as rows hold it, made alike: forms end lines with a carriage return, too."""
+    return text.replace("\r\n", "\n").strip()

@@ -1,6 +1,5 @@
-"""The view of a document: its pages as drawings with marks, or a window of its text; and the links to its evidence."""
-
-from __future__ import annotations
+"""The view of a document: its pages as drawings with marks, or a window of its text; the links to its evidence; and its
+story in words, from the log."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ import pipeline
 
 PAGES: Final = 12
 """Pages that are shown at once."""
+_DID = {"accepted": "accepted the answer", "corrected": "corrected the answer", "rejected": "rejected the answer"}
 _ACROSS: Final = 1000  # units of a drawing's width, in which marks are placed
 
 
@@ -49,21 +49,16 @@ class View:
 
 def view_of(viewed: pipeline.Viewed, kind: str, first: int) -> View:
     """The view of a document that is asked for: of pages from `first` on, or the window `first` of its text."""
+    windows = pipeline.windows_of(viewed.text)
     if kind == "text" or not viewed.sizes:
-        return _of_text(viewed, first)
+        first = max(1, min(first, len(windows)))
+        marked = pipeline.Marked(viewed.text, viewed.places, viewed.hidden, viewed.page_starts, viewed.sections)
+        blocks = tuple(pipeline.blocks_of(marked, *windows[first - 1]))
+        return View("text", _links(viewed, windows, "text", first), blocks=blocks, first=first, count=len(windows))
     first = max(1, min(first, len(viewed.sizes)))
     first -= (first - 1) % PAGES
-    sheets = tuple(_sheets(viewed, first))
-    return View("page", _links(viewed, "page", first), sheets, first=first, count=len(viewed.sizes))
-
-
-def _of_text(viewed: pipeline.Viewed, window: int) -> View:
-    windows = pipeline.windows_of(viewed.text)
-    window = max(1, min(window, len(windows)))
-    start, end = windows[window - 1]
-    marked = pipeline.Marked(viewed.text, viewed.places, viewed.hidden, viewed.page_starts, viewed.sections)
-    blocks = tuple(pipeline.blocks_of(marked, start, end))
-    return View("text", _links(viewed, "text", window), blocks=blocks, first=window, count=len(windows))
+    links = _links(viewed, windows, "page", first)
+    return View("page", links, tuple(_sheets(viewed, first)), first=first, count=len(viewed.sizes))
 
 
 def _sheets(viewed: pipeline.Viewed, first: int) -> Iterator[Sheet]:
@@ -82,12 +77,11 @@ def _rectangle(mark: pipeline.Mark, height: int) -> Rectangle:
     return Rectangle(round(x, 1), round(y, 1), round(_ACROSS * mark.right - x, 1), round(height * mark.bottom - y, 1))
 
 
-def _links(viewed: pipeline.Viewed, kind: str, shown: int) -> dict[int, str]:
+def _links(viewed: pipeline.Viewed, windows: list[tuple[int, int]], kind: str, shown: int) -> dict[int, str]:
     """The address of each place, from the view that is shown: on its page where it is marked, else in the text."""
     pages: dict[int, int] = {}
     for mark in viewed.marks:
         pages.setdefault(mark.number, mark.page)
-    windows = pipeline.windows_of(viewed.text)
     links = {}
     for place in viewed.places:
         if kind == "page" and place.number in pages:
@@ -98,3 +92,53 @@ def _links(viewed: pipeline.Viewed, kind: str, shown: int) -> dict[int, str]:
             at = pipeline.window_at(windows, place.start) + 1
             links[place.number] = "" if kind == "text" and at == shown else f"view=text&first={at}"
     return links
+
+
+@dataclass(frozen=True)
+class Told:
+    """An entry of the log in words: `what` happened, and `facts` with their names."""
+
+    n: int
+    time: str
+    who: str
+    what: str
+    facts: tuple[tuple[str, str], ...] = ()
+    is_row: bool = False
+
+
+def tell(story: pipeline.Story, answers: Mapping[int, str]) -> Iterator[Told]:
+    """Tell each entry of a story; `answers` has the short answers of rows, by their entries."""
+    for entry in story.entries:
+        if isinstance(entry, pipeline.Document):
+            yield _row(entry, answers.get(entry.n, ""), entry.part in story.placed)
+        else:
+            what = pipeline.meaning(entry.type) or f"{entry.type}, which this version does not know"
+            yield Told(entry.n, entry.time, _who(entry), what, tuple(pipeline.members_in_words(entry.said)))
+
+
+def _row(entry: pipeline.Document, answer: str, placed: bool) -> Told:
+    review = entry.said.get("review")
+    gone = entry.replaces if entry.replaces is not None else (entry.supersedes,) if entry.supersedes is not None else ()
+    facts = [
+        ("path", entry.path),
+        ("answer", answer),
+        ("reason", (review or {}).get("reason") or entry.reason or ""),
+        ("took the place of", ", ".join(f"entry {number}" for number in gone)),
+        ("model", f"{entry.model}, sha256 {entry.model_sha256}"),
+        ("settings", f"job digest {entry.job_digest}"),
+        ("read by", entry.parser or ""),
+        ("result", f"sha256 {entry.result_sha256}"),
+        ("row", f"{entry.row} of {entry.part}" + ("" if placed else " (not yet in place: the next run ends that)")),
+        ("files", ", ".join(made.file for made in entry.made_files)),
+    ]
+    if review:
+        what = f"{review.get('by')} {_DID.get(str(review.get('action')), 'decided')} of entry {review.get('of')}"
+    else:
+        what = f"{entry.job} made its row: {entry.state}" + (f" ({entry.failure})" if entry.failure else "")
+    return Told(entry.n, entry.time, _who(entry), what, tuple(fact for fact in facts if fact[1]), is_row=True)
+
+
+def _who(entry: pipeline.Record) -> str:
+    made = entry.handed
+    told = f"{made.user} on {made.host}, taken up later" if made else f"{entry.user} on {entry.host}"
+    return f"{told}, run {entry.run}" if entry.run else told

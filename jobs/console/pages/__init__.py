@@ -1,16 +1,6 @@
-"""The pages of the console: a module for each concept, whose PAGES are in this table."""
+"""The pages of the console: a module for each concept, whose functions say which pages they answer."""
 
-from jobs.console.page import Page
-from jobs.console.pages import document, home, job, log, models, queue, runs, sign, works
+from jobs.console.page import PAGES
+from jobs.console.pages import document, home, log, queue, runs, sign
 
-PAGES: tuple[Page, ...] = (
-    *document.PAGES,
-    *home.PAGES,
-    *queue.PAGES,
-    *job.PAGES,
-    *runs.PAGES,
-    *models.PAGES,
-    *log.PAGES,
-    *works.PAGES,
-    *sign.PAGES,
-)
+__all__ = ["PAGES", "document", "home", "log", "queue", "runs", "sign"]

@@ -1,26 +1,17 @@
 """The page of a document: how it looks beside its answer, what became of it, and a person's decision on it."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from starlette.responses import RedirectResponse, Response
 
-import audit
 import pipeline
-from jobs.console.attempt import Attempted, attempt
-from jobs.console.documents.answer import CHANGED, Answer, answer_of
-from jobs.console.documents.beside import Beside, beside, relatives, short_answers
-from jobs.console.documents.decision import MOST_REASON, review_of
+from jobs.console.attempt import Attempted, RefusedError, attempt
+from jobs.console.documents.answer import CHANGED, MOST_REASON, Answer, answer_of, review_of
 from jobs.console.documents.sheets import PAGES as SHEETS
-from jobs.console.documents.sheets import view_of
-from jobs.console.documents.telling import Told, tell
+from jobs.console.documents.sheets import Told, tell, view_of
 from jobs.console.house import Visit
-from jobs.console.page import Page
-from jobs.console.pages.queue import ASKS, asked_of
-from jobs.console.refused import RefusedError
+from jobs.console.page import page
+from jobs.console.pages.queue import ASKS, Asked, asked_of
 from jobs.console.render import render
 from jobs.console.rights import Right
 from jobs.record import record
@@ -32,75 +23,62 @@ _DECIDED: Final = ("accepted", "corrected", "rejected", "waits")
 _REVIEWABLE: Final = ("done", "abstained", "review", "rejected")
 
 
-@dataclass(frozen=True)
-class _Tried:
-    """A decision that was refused: why, and what the form said."""
-
-    why: str
-    form: Mapping[str, str]
-
-
-def _document(visit: Visit) -> Response:
-    return _shown(visit, None)
-
-
-def _shown(visit: Visit, tried: _Tried | None) -> Response:
-    entry = int(visit.path["entry"])
+@page("/documents/{entry:int}", Right.DOCUMENTS, asks=(*ASKS, "view", "first", "did", "done"))
+def _document(visit: Visit, refused: str | None = None) -> Response:
+    """The page; `refused`: why the decision that its form sent was not taken, which is then kept in the form."""
+    entry, house, site = int(visit.path["entry"]), visit.house, visit.site
     asked = asked_of(visit.query)
-    viewed = pipeline.open_document(visit.site, entry, visit.house.drawer)
+    viewed = pipeline.open_document(site, entry, house.drawer)
+    row = viewed.row or {}
     _record_reading(visit, entry)
     answer = answer_of(viewed.row, viewed.places) if viewed.row else None
-    family = attempt(lambda: relatives(visit.house, entry))
+    family = attempt(lambda: house.ask(lambda index: index.same_document(entry)))
     own = next((item for item in family.value or () if item.entry == entry), None)
-    waiting = attempt(lambda: [each for each in pipeline.reviews_waiting(visit.site) if each.entry == entry])
-    why_closed = _why_closed(viewed, answer, own, bool(waiting.value)) if visit.may(Right.DECIDE) else "not yours"
+    waiting = attempt(lambda: [each for each in pipeline.reviews_waiting(site) if each.entry == entry]).value or []
+    refusals = attempt(lambda: pipeline.reviews_refused(site)).value or []
+    did = visit.query.get("did", "")
+    kept = visit.form if refused else {}
+    if kept.get("action") == "rejected":
+        kept = {"rejected": kept.get("reason", "")}
+    short = house.log_size() <= _SHORT_LOG
     return render(
         visit,
         "document.html",
-        status=422 if tried else 200,
+        status=422 if refused else 200,
         doc=viewed,
         entry=viewed.entry,
-        notes=(viewed.row or {}).get("notes") or (),
+        notes=row.get("notes") or (),
         answer=answer,
-        view=view_of(viewed, visit.query.get("view", ""), _number(visit.query.get("first"))),
+        view=view_of(viewed, visit.query.get("view", ""), visit.number("first") or 1),
         asked=asked,
-        beside=attempt(lambda: beside(visit.house, asked, entry)).value or Beside(),
+        beside=_beside(visit, asked, entry),
         family=family,
         own=own,
-        waiting=waiting.value or [],
-        refused=_refused(visit, entry),
+        waiting=waiting,
+        refused=[each for each in refusals if each.review.entry == entry],
         may_decide=visit.may(Right.DECIDE),
-        why_closed=why_closed,
-        tried=tried,
-        kept=_kept(tried),
-        done=_done(visit.query),
-        story=_story(visit, viewed.entry, family.value or []),
+        why_closed=_why_closed(viewed, answer, own, bool(waiting)) if visit.may(Right.DECIDE) else "not yours",
+        tried=refused,
+        kept=kept,
+        done=(did, visit.number("done") or 0) if did in _DECIDED else None,
+        story=_told(visit, viewed.entry, family.value or []) if short else Attempted(None),
         sheets_at_once=SHEETS,
         most_reason=MOST_REASON,
         ways=pipeline.WAYS,
-        remedies={failure.value: failure.remedy for failure in pipeline.Failure},
-        reviewed=(viewed.row or {}).get("review"),
+        reviewed=row.get("review"),
     )
+
+
+def _beside(visit: Visit, asked: Asked, entry: int) -> tuple[int | None, int | None]:
+    """The entries before and behind a document in the queue from which it was opened."""
+    found = attempt(lambda: visit.house.ask(lambda index: index.beside(asked.filter, asked.sort, entry)))
+    return found.value or (None, None)
 
 
 def _record_reading(visit: Visit, entry: int) -> None:
     """The log says who saw something of a document, whichever of its addresses it was."""
     if visit.session is not None and visit.session.opens(entry):
         record(visit.site, pipeline.ReadThere(person=visit.name, entry=entry))
-
-
-def _refused(visit: Visit, entry: int) -> list[pipeline.RefusedReview]:
-    """The decisions on a row that were refused when they were taken up."""
-    found = attempt(lambda: pipeline.reviews_refused(visit.site)).value or []
-    return [each for each in found if each.review.entry == entry]
-
-
-def _kept(tried: _Tried | None) -> Mapping[str, str]:
-    """Return what the forms of the page hold already, as the person sent them; `rejected` is the reason of a
-    rejection."""
-    if tried is None:
-        return {}
-    return {"rejected": tried.form.get("reason", "")} if tried.form.get("action") == "rejected" else tried.form
 
 
 def _why_closed(viewed: pipeline.Viewed, answer: Answer | None, own: pipeline.Item | None, waits: bool) -> str | None:
@@ -116,28 +94,24 @@ def _why_closed(viewed: pipeline.Viewed, answer: Answer | None, own: pipeline.It
     return "A decision on this row waits already." if waits else None
 
 
-def _story(visit: Visit, entry: pipeline.Document, family: list[pipeline.Item]) -> Attempted[list[Told]]:
-    """The story of the document, where the log is short enough to be read for it; else None."""
-    if audit.read_checkpoint(visit.site.audit, visit.site.public_key).size > _SHORT_LOG:
-        return Attempted(None)
-    return _told(visit, entry, family)
-
-
 def _told(visit: Visit, entry: pipeline.Document, family: list[pipeline.Item]) -> Attempted[list[Told]]:
-    name = entry.document or entry.path
-    return attempt(lambda: list(tell(pipeline.story(visit.site, name), short_answers(family))))
+    answers = {item.entry: item.answer for item in family}
+    return attempt(lambda: list(tell(pipeline.story(visit.site, entry.document or entry.path), answers)))
 
 
+@page("/documents/{entry:int}/story", Right.DOCUMENTS, asks=ASKS)
 def _whole_story(visit: Visit) -> Response:
     entry = pipeline.entry_of(visit.site, int(visit.path["entry"]))
     _record_reading(visit, entry.n)
-    family = attempt(lambda: relatives(visit.house, entry.n)).value or []
+    family = attempt(lambda: visit.house.ask(lambda index: index.same_document(entry.n))).value or []
     asked = asked_of(visit.query)
     return render(visit, "story.html", entry=entry, story=_told(visit, entry, family), asked=asked)
 
 
+@page("/documents/{entry:int}/pages/{number:int}.png", Right.DOCUMENTS, asks=("width",))
 def _picture(visit: Visit) -> Response:
-    width = min(max(_number(visit.query.get("width"), _WIDTH), _WIDTHS[0]), _WIDTHS[1])
+    asked = visit.number("width")
+    width = min(max(_WIDTH if asked is None else asked, _WIDTHS[0]), _WIDTHS[1])
     entry, number = int(visit.path["entry"]), int(visit.path["number"])
     try:
         drawn = pipeline.draw_page(visit.site, entry, number, width, visit.house.drawer)
@@ -147,37 +121,20 @@ def _picture(visit: Visit) -> Response:
     return Response(drawn.png, media_type="image/png")
 
 
+@page("/documents/{entry:int}/decide", Right.DECIDE, "POST", ASKS)
 def _decide(visit: Visit) -> Response:
     entry, asked = int(visit.path["entry"]), asked_of(visit.query)
     assert visit.person is not None  # the right that this page takes is somebody's
     viewed = pipeline.open_document(visit.site, entry, visit.house.drawer)
     answer = answer_of(viewed.row, viewed.places) if viewed.row else Answer("")
-    before = attempt(lambda: beside(visit.house, asked, entry)).value or Beside()
+    _, following = _beside(visit, asked, entry)
     try:
         review = review_of(entry, visit.person.name, visit.form, answer, viewed)
         outcome = pipeline.decide(visit.site, review)
     except pipeline.ReviewRefusedError as error:
-        return _shown(visit, _Tried(str(error), visit.form))
+        return _document(visit, str(error))
     if outcome.why and not outcome.waits:
-        return _shown(visit, _Tried(outcome.why, visit.form))
+        return _document(visit, outcome.why)
     did = "waits" if outcome.waits else review.action
-    then = before.behind if before.behind is not None else outcome.n or entry
+    then = following if following is not None else outcome.n or entry
     return RedirectResponse(asked.to(f"/documents/{then}", did=did, done=str(outcome.n or entry)), 303)
-
-
-def _done(query: Mapping[str, str]) -> tuple[str, int] | None:
-    """Return what the person did last, and the entry of it, as the address of the page tells."""
-    did = query.get("did", "")
-    return (did, _number(query.get("done"), 0)) if did in _DECIDED else None
-
-
-def _number(text: str | None, otherwise: int = 1) -> int:
-    return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 10 else otherwise
-
-
-PAGES = (
-    Page("/documents/{entry:int}", _document, Right.DOCUMENTS, asks=(*ASKS, "view", "first", "did", "done")),
-    Page("/documents/{entry:int}/story", _whole_story, Right.DOCUMENTS, asks=ASKS),
-    Page("/documents/{entry:int}/pages/{number:int}.png", _picture, Right.DOCUMENTS, asks=("width",)),
-    Page("/documents/{entry:int}/decide", _decide, Right.DECIDE, "POST", ASKS),
-)

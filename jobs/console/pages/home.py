@@ -1,24 +1,22 @@
-"""Tonight and last night: what runs, what waits, what became of it, and what anybody has to look at."""
+"""Tonight and last night: what runs, what waits, what became of it, and what anybody has to look at; and the commands
+that somebody started from a page."""
 
-from __future__ import annotations
-
+import json
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Final
 
 from starlette.responses import JSONResponse, Response
 
-import audit
 import pipeline
-from jobs.console.attempt import attempt
-from jobs.console.drawing import HEIGHT, WIDTH, Columns, columns
+from jobs.console.attempt import RefusedError, attempt
 from jobs.console.house import House, Visit
 from jobs.console.now import JobNow, RunNow
-from jobs.console.page import Page
-from jobs.console.pages.queue import divided
+from jobs.console.page import page
+from jobs.console.pages.queue import divided, is_hidden
 from jobs.console.render import duration, render
 from jobs.console.rights import Right
 
@@ -27,6 +25,21 @@ _MINUTES: Final = 24 * 60
 _SPAN: Final = 15
 _MANY: Final = 0.1
 """Share of failures from which on a night is red."""
+_MOST_LINES: Final = 300
+WIDTH: Final = 960.0
+HEIGHT: Final = 170.0
+_LEFT: Final = 44.0
+_TOP: Final = 8.0
+_BOTTOM: Final = 24.0
+_HOURS: Final = 3
+_ENDED: Final = {
+    "refused": ("failed", "refused"),
+    "stopped": ("stopped", "stopped"),
+    "unfinished": ("unfinished", "cut off"),
+    "interrupted": ("interrupted", "interrupted"),
+    "window_closed": ("window-closed", "window closed"),
+}
+"""How a night ended before its time -> its class of the stylesheet, and what a cell says."""
 
 
 @dataclass(frozen=True)
@@ -68,18 +81,51 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Disk:
-    """The file system of the workspace."""
+class LastNight:
+    """Holds what came of the last night: sums of all jobs, and failures by class with what to do about them."""
 
-    free: int
-    total: int
+    night: str
+    jobs: int
+    counts: dict[str, int]
+    seconds: float
+    failures: list[tuple[str, int, str]]
+    refused: list[str]
+
+    @property
+    def rows(self) -> int:
+        """How many documents got a row."""
+        return _rows(self.counts)
 
 
+@dataclass(frozen=True)
+class Bar:
+    """A column of the drawing; `bad`: it stands for failures. `says` is what it shows, in words."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    bad: bool
+    says: str
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns over a span of time, the failures on top of the others; `says` is all of it in a sentence."""
+
+    bars: tuple[Bar, ...]
+    across: tuple[pipeline.Tick, ...]
+    up: tuple[pipeline.Tick, ...]
+    base: float
+    says: str
+
+
+@page("/", Right.LISTS)
 def _home(visit: Visit) -> Response:
     house = visit.house
     running = attempt(house.present.running)
     lines = attempt(lambda: _lines(house, running.value))
-    nights = attempt(lambda: _nights(house))
+    nights = attempt(lambda: house.ask(lambda index: index.nights()))
     return render(
         visit,
         "home.html",
@@ -90,27 +136,20 @@ def _home(visit: Visit) -> Response:
         plot=attempt(lambda: _throughput(house)),
         width=WIDTH,
         height=HEIGHT,
-        disk=attempt(lambda: _disk(house)),
+        disk=attempt(lambda: shutil.disk_usage(house.workspace.root)),
         verified=attempt(lambda: verified(house)),
-        size=attempt(lambda: audit.read_checkpoint(house.site.audit, house.site.public_key).size),
+        size=attempt(house.log_size),
         behind=attempt(house.indexes.behind),
         served=house.present.served_by(),
-        turn=turn(house),
         next_start=min((line.now.next_start for line in lines.value or () if line.now.next_start), default=None),
         works=[work for work in house.works.all() if work.code is None],
     )
 
 
-def turn(house: House) -> str:
-    """A text that changes whenever a run or a command from a page begins or ends."""
-    running = house.present.running()
-    states = "".join(f"{work.number}{'+' if work.code is None else '-'}" for work in house.works.all()[:9])
-    return f"{running.run if running else ''}/{states}"
-
-
+@page("/live.json", Right.LISTS)
 def _live(visit: Visit) -> Response:
     running = visit.house.present.running()
-    told: dict[str, Any] = {"turn": turn(visit.house)}
+    told: dict[str, Any] = {"turn": visit.house.turn()}
     if running:
         told |= {
             "done": running.done,
@@ -126,24 +165,17 @@ def _live(visit: Visit) -> Response:
 
 
 def _lines(house: House, running: RunNow | None) -> list[Line]:
+    jobs = house.present.jobs()
     with house.indexes.opened() as index:
-        runs = {job.name: index.runs(job.name, limit=2) for job in house.present.jobs()}
+        runs = {job.name: index.runs(job.name, limit=2) for job in jobs}
         look = index.counts(pipeline.Filter(states=("review", "abstained"), review="none"), "job")
         failed = index.counts(pipeline.Filter(states=("failed",)), "job")
-    return [
-        Line(job, running if running and running.job == job.name else None, _last_of(runs[job.name], running),
-             look.get(job.name, 0), failed.get(job.name, 0))
-        for job in house.present.jobs()
-    ]  # fmt: skip
-
-
-def _last_of(runs: Sequence[pipeline.RunTold], running: RunNow | None) -> pipeline.RunTold | None:
-    return next((run for run in runs if running is None or run.run != running.run), None)
-
-
-def _nights(house: House) -> list[pipeline.Night]:
-    with house.indexes.opened() as queue:
-        return queue.nights()
+    lines = []
+    for job in jobs:
+        own = running if running and running.job == job.name else None
+        last = next((run for run in runs[job.name] if running is None or run.run != running.run), None)
+        lines.append(Line(job, own, last, look.get(job.name, 0), failed.get(job.name, 0)))
+    return lines
 
 
 def grid(nights: Sequence[pipeline.Night], running: RunNow | None) -> tuple[list[date], dict[str, dict[str, Cell]]]:
@@ -161,37 +193,22 @@ def grid(nights: Sequence[pipeline.Night], running: RunNow | None) -> tuple[list
 
 def _cell(night: pipeline.Night, running: RunNow | None) -> Cell:
     counts, run = night.counts, night.runs[-1]
-    rows = sum(number for state, number in counts.items() if state not in ("ignored", "pending"))
+    rows = _rows(counts)
     if running and running.run == run:
         return Cell("running", running.done, "running", run)
-    if night.state in ("refused", "stopped", "unfinished", "interrupted", "window_closed"):
-        return Cell(_LOOKS.get(night.state, night.state), rows, _CUT.get(night.state, night.state), run)
+    if night.state in _ENDED:
+        look, says = _ENDED[night.state]
+        return Cell(look, rows, says, run)
     if failed := counts.get("failed", 0):
         return Cell("failed" if failed > _MANY * rows else "review", rows, f"{failed:,} failed", run)
-    if look := counts.get("review", 0) + counts.get("abstained", 0):
-        return Cell("review", rows, f"{look:,} to check", run)
+    if to_check := counts.get("review", 0) + counts.get("abstained", 0):
+        return Cell("review", rows, f"{to_check:,} to check", run)
     return Cell("done" if rows else "empty", rows, "all done" if rows else "nothing", run)
 
 
-_LOOKS: Final = {"refused": "failed", "window_closed": "window-closed"}
-_CUT: Final = {"unfinished": "cut off", "window_closed": "window closed"}
-
-
-@dataclass(frozen=True)
-class LastNight:
-    """Holds what came of the last night: sums of all jobs, and failures by class with what to do about them."""
-
-    night: str
-    jobs: int
-    counts: dict[str, int]
-    seconds: float
-    failures: list[tuple[str, int, str]]
-    refused: list[str]
-
-    @property
-    def rows(self) -> int:
-        """How many documents got a row."""
-        return sum(number for state, number in self.counts.items() if state not in ("ignored", "pending"))
+def _rows(counts: Mapping[str, int]) -> int:
+    """How many documents got a row."""
+    return sum(number for state, number in counts.items() if state not in ("ignored", "pending"))
 
 
 def _last_night(visit: Visit, nights: Sequence[pipeline.Night]) -> LastNight | None:
@@ -216,28 +233,67 @@ def _last_night(visit: Visit, nights: Sequence[pipeline.Night]) -> LastNight | N
 
 
 def _throughput(house: House) -> Columns | None:
+    """How many rows came in each quarter of an hour of the last day; None if none did."""
     until = int(time.time()) // 60 // _SPAN * _SPAN + _SPAN
-    with house.indexes.opened() as index:
-        found = index.throughput(until - _MINUTES, until, _SPAN)
-    return columns(found, until - _MINUTES, _MINUTES, _SPAN)
-
-
-def _disk(house: House) -> Disk:
-    usage = shutil.disk_usage(house.workspace.root)
-    return Disk(usage.free, usage.total)
+    since = until - _MINUTES
+    found = house.ask(lambda index: index.throughput(since, until, _SPAN))
+    sums = [sum(each.counts.values()) for each in found]
+    if not any(sums):
+        return None
+    base, across = HEIGHT - _BOTTOM, (WIDTH - _LEFT) / _MINUTES
+    up = pipeline.axis([0.0, max(sums)], base, _TOP, least=1.0)
+    bars, hours = list[Bar](), list[pipeline.Tick]()
+    for each, number in zip(found, sums, strict=True):
+        x = round(_LEFT + across * (each.start / 60 - since), 1)
+        failed = each.counts.get(pipeline.State.FAILED, 0)
+        at = f"{datetime.fromtimestamp(each.start).astimezone():%a %H:%M}"
+        says = f"{at}: {number - failed:,} answered" + (f", {failed:,} failed" if failed else "")
+        for below, above, bad in ((0, number - failed, False), (number - failed, number, True)):
+            if above > below:
+                y, height = up.place(above), up.place(below) - up.place(above)
+                bars.append(Bar(x, round(y, 1), round(across * _SPAN - 1, 1), round(max(height, 0.5), 1), bad, says))
+    for minute in range(-(-since // 60) * 60, until, 60):
+        moment = datetime.fromtimestamp(minute * 60).astimezone()
+        if moment.hour % _HOURS == 0:
+            hours.append(pipeline.Tick(round(_LEFT + across * (minute - since), 1), f"{moment:%H:%M}"))
+    says = f"{sum(sums):,} rows in {_MINUTES // 60} hours, at most {max(sums):,} in {_SPAN} minutes."
+    return Columns(tuple(bars), tuple(hours), up.ticks, base, says)
 
 
 def verified(house: House) -> tuple[pipeline.Verified, str] | None:
     """The last verification that the log tells of, and when it was."""
-    with house.indexes.opened() as index:
-        last = index.last_of("verified")
+    last = house.ask(lambda index: index.last_of("verified"))
     for entry in pipeline.entries_at(house.site, [last.n] if last else []):
         if isinstance(entry, pipeline.Verified):
             return entry, entry.handed.time if entry.handed else entry.time
     return None
 
 
-PAGES = (
-    Page("/", _home, Right.LISTS),
-    Page("/live.json", _live, Right.LISTS),
-)
+@page("/works/{number:int}", Right.LISTS)
+def _work(visit: Visit) -> Response:
+    work = visit.house.works.get(int(visit.path["number"]))
+    asked = Right.OPERATE if work.job else Right.LOG
+    if work.person != visit.name and not visit.may(asked):
+        raise RefusedError(403, "What others started is shown to those who may start it themselves.")
+    hidden = work.job is not None and is_hidden(visit, work.job)
+    lines = work.notes().splitlines()
+    return render(
+        visit,
+        "work.html",
+        work=work,
+        far=work.progress(),
+        notes=[] if hidden else [_in_words(line) for line in lines[-_MOST_LINES:] if line.strip()],
+        output="" if hidden else work.output(),
+        hidden=hidden,
+    )
+
+
+def _in_words(line: str) -> str:
+    """A line that a command said while it went on; one of its log without its JSON."""
+    try:
+        said = json.loads(line)
+        event, facts = said.pop("event"), {k: v for k, v in said.items() if k not in ("level", "timestamp", "job")}
+    except (ValueError, KeyError, AttributeError, TypeError):
+        return line
+    told = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in facts.items())
+    return f"{event}: {told}" if told else str(event)

@@ -1,7 +1,5 @@
 """The queue: documents of all jobs, filtered and in an order, a page at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -11,10 +9,9 @@ from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 import pipeline
-from jobs.console.attempt import attempt
+from jobs.console.attempt import RefusedError, attempt
 from jobs.console.house import Visit
-from jobs.console.page import Page
-from jobs.console.refused import RefusedError
+from jobs.console.page import page
 from jobs.console.render import render
 from jobs.console.rights import Right
 
@@ -94,24 +91,21 @@ def asked_of(query: QueryParams) -> Asked:
     if sort not in SORTS:
         raise RefusedError(404, "There is no such order of documents.")
     versions = named["versions"]
-    if (
-        named["settings"] not in (None, "current")
-        or named["review"] not in (None, *REVIEWS)
-        or (versions not in (None, "newest", "all"))
-    ):
+    told = named["settings"] in (None, "current") and named["review"] in (None, *REVIEWS)
+    if not told or versions not in (None, "newest", "all"):
         raise RefusedError(404, "There is no such filter of documents.")
     named["versions"] = None if versions == "all" else versions or "rule"
     return Asked(pipeline.Filter(**named), sort, (*known, *([("sort", sort)] if sort != "score" else [])))
 
 
+@page("/queue", Right.LISTS, asks=(*ASKS, "after"))
 def _queue(visit: Visit) -> Response:
     asked = asked_of(visit.query)
-    listed = attempt(lambda: _listed(visit, asked))
     return render(
         visit,
         "queue.html",
         asked=asked,
-        listed=listed,
+        listed=attempt(lambda: visit.house.ask(lambda index: _listed(visit, asked, index))),
         behind=attempt(visit.house.indexes.behind),
         sorts=SORTS,
         reviews=REVIEWS,
@@ -119,22 +113,35 @@ def _queue(visit: Visit) -> Response:
     )
 
 
-def _listed(visit: Visit, asked: Asked) -> Listed:
-    house, given, use = visit.house, visit.query.get("after"), f"{visit.name}, {asked.sort}"
-    after = house.seal.opened(use, given) if given else None
+def _listed(visit: Visit, asked: Asked, queue: pipeline.Index) -> Listed:
+    seal, given, use = visit.house.seal, visit.query.get("after"), f"{visit.name}, {asked.sort}"
+    after = seal.opened(use, given) if given else None
     if given and after is None:
         raise LookupError("There is no such place in this order; begin at its first page.")
-    with house.indexes.opened() as queue:
-        public, private = divided(visit, queue, asked.filter)
-        page = queue.page(public, asked.sort, after, _LIMIT)
-        following = page.next and house.seal.closed(use, page.next)
-        listed = Listed(page.items, page.total, following, _choices(queue, asked.filter, public))
-        if private is not None:
-            names = private.versions == "newest" or private.text or private.folder
-            telling = names or private.labels or private.failures
-            kept_back = None if telling else queue.count(replace(private, versions=None))
-            listed = replace(listed, kept_back=kept_back)
-        return listed
+    public, private = divided(visit, queue, asked.filter)
+    listed = queue.page(public, asked.sort, after, _LIMIT)
+    kept_back: int | None = 0
+    if private is not None:
+        names = private.versions == "newest" or private.text or private.folder
+        telling = names or private.labels or private.failures
+        kept_back = None if telling else queue.count(replace(private, versions=None))
+    # the values that occur, within the jobs and the night that are chosen; labels and failures of `public` alone
+    within, words = (pipeline.Filter(jobs=each.jobs, night=asked.filter.night) for each in (asked.filter, public))
+    nights = queue.counts(pipeline.Filter(jobs=asked.filter.jobs), "night")
+    choices = Choices(
+        jobs=queue.counts(pipeline.Filter(), "job"),
+        states=queue.counts(within, "state"),
+        labels=named_most(queue.counts(words, "label"), _MOST_CHOICES),
+        failures=named_most(queue.counts(words, "failure"), _MOST_CHOICES),
+        nights=dict(sorted(nights.items(), reverse=True)),
+    )
+    following = listed.next and seal.closed(use, listed.next)
+    return Listed(listed.items, listed.total, following, choices, kept_back)
+
+
+def named_most(counts: Mapping[str, int], most: int) -> dict[str, int]:
+    """The first counts of what has a name."""
+    return {name: number for name, number in list(counts.items())[:most] if name}
 
 
 def divided(
@@ -150,22 +157,6 @@ def divided(
     return replace(asked, jobs=public), replace(asked, jobs=private)
 
 
-def _choices(queue: pipeline.Index, asked: pipeline.Filter, public: pipeline.Filter) -> Choices:
-    """The values that occur, within the jobs and the night that are chosen; labels and failures of `public` alone."""
-    within, words = (pipeline.Filter(jobs=each.jobs, night=asked.night) for each in (asked, public))
-    return Choices(
-        jobs=queue.counts(pipeline.Filter(), "job"),
-        states=queue.counts(within, "state"),
-        labels=_most(queue.counts(words, "label")),
-        failures=_most(queue.counts(words, "failure")),
-        nights=dict(sorted(queue.counts(pipeline.Filter(jobs=asked.jobs), "night").items(), reverse=True)),
-    )
-
-
-def _most(counts: Mapping[str, int]) -> dict[str, int]:
-    return {name: number for name, number in list(counts.items())[:_MOST_CHOICES] if name}
-
-
 def hidden_jobs(visit: Visit, queue: pipeline.Index) -> frozenset[str]:
     """The jobs whose documents the person may not open: that are private now, or of which a row ever was."""
     if visit.may(Right.DOCUMENTS):
@@ -175,8 +166,4 @@ def hidden_jobs(visit: Visit, queue: pipeline.Index) -> frozenset[str]:
 
 def is_hidden(visit: Visit, job: str) -> bool:
     """Whether the person may not open the documents of a job."""
-    with visit.house.indexes.opened() as queue:
-        return job in hidden_jobs(visit, queue)
-
-
-PAGES = (Page("/queue", _queue, Right.LISTS, asks=(*ASKS, "after")),)
+    return visit.house.ask(lambda index: job in hidden_jobs(visit, index))

@@ -1,26 +1,22 @@
 """Signing in and out, and accepting an invite."""
 
-from __future__ import annotations
-
 from math import ceil
 from urllib.parse import urlsplit
 
 from starlette.responses import RedirectResponse, Response
 
 import pipeline
-from jobs.console.access.passphrase import FEWEST, MOST, why_refused
-from jobs.console.access.people import Person, why_no_name
+from jobs.console.access.people import FEWEST, MOST, Person, why_no_name, why_refused
 from jobs.console.admit import COOKIE, give_session, make_known, source_of, take_session
+from jobs.console.attempt import RefusedError
 from jobs.console.house import Visit
-from jobs.console.page import Page
-from jobs.console.refused import RefusedError
+from jobs.console.page import page
 from jobs.console.render import render
 from jobs.console.rights import Right
 from jobs.record import record
 
-_EXPIRED = "This invite was used, has expired, or never was. Ask an operator for another one: cloister console invite"
 
-
+@page("/sign-in", None, asks=("next",))
 def sign_in_page(visit: Visit, *, status: int = 200, told: str | None = None, name: str = "") -> Response:
     """The form by which people sign in; `told`: why it is shown instead of what they asked for."""
     asked = visit.form.get("next") or visit.query.get("next")
@@ -29,6 +25,7 @@ def sign_in_page(visit: Visit, *, status: int = 200, told: str | None = None, na
     return render(visit, "sign_in.html", status=status, told=told, next=here, name=name)
 
 
+@page("/sign-in", None, "POST")
 def _sign_in(visit: Visit) -> Response:
     name, passphrase = visit.form.get("name", "").strip(), visit.form.get("passphrase", "")
     person, patience = None, visit.house.patience
@@ -47,27 +44,39 @@ def _sign_in(visit: Visit) -> Response:
     return _begin(visit, person, _own_path(visit.form.get("next", "/")))
 
 
+@page("/join/{token:str}", None)
 def _invite(visit: Visit) -> Response:
+    return _join_page(visit, _invited(visit), None)
+
+
+@page("/join/{token:str}", None, "POST")
+def _join(visit: Visit) -> Response:
+    invited, passphrase = _invited(visit), visit.form.get("passphrase", "")
+    differ = passphrase != visit.form.get("again", "")
+    why = "The two passphrases differ." if differ else why_refused(passphrase)
+    if why:
+        return _join_page(visit, invited, why)
+    person = visit.house.people.join(str(visit.path["token"]), passphrase)
+    if person is None:
+        raise _expired()
+    return _begin(visit, person, "/")
+
+
+def _join_page(visit: Visit, invited: Person, why: str | None) -> Response:
+    return render(visit, "join.html", status=422 if why else 200, invited=invited, told=why, fewest=FEWEST, most=MOST)
+
+
+def _invited(visit: Visit) -> Person:
+    """Whose invite the address has. RefusedError."""
     person = visit.house.people.invited(str(visit.path["token"]))
     if person is None:
-        raise RefusedError(404, _EXPIRED + ".", "an invite that is not good")
-    return render(visit, "join.html", invited=person, told=None, fewest=FEWEST, most=MOST)
+        raise _expired()
+    return person
 
 
-def _join(visit: Visit) -> Response:
-    token, passphrase = str(visit.path["token"]), visit.form.get("passphrase", "")
-    invited = visit.house.people.invited(token)
-    if invited is None:
-        raise RefusedError(404, _EXPIRED + ".", "an invite that is not good")
-    why = why_refused(passphrase)
-    if passphrase != visit.form.get("again", ""):
-        why = "The two passphrases differ."
-    if why:
-        return render(visit, "join.html", status=422, invited=invited, told=why, fewest=FEWEST, most=MOST)
-    person = visit.house.people.join(token, passphrase)
-    if person is None:
-        raise RefusedError(404, _EXPIRED + ".", "an invite that is not good")
-    return _begin(visit, person, "/")
+def _expired() -> RefusedError:
+    told = "This invite was used, has expired, or never was. Ask an operator for another one: cloister console invite."
+    return RefusedError(404, told, "an invite that is not good")
 
 
 def _begin(visit: Visit, person: Person, then: str) -> Response:
@@ -79,6 +88,7 @@ def _begin(visit: Visit, person: Person, then: str) -> Response:
     return answer
 
 
+@page("/sign-out", Right.LISTS, "POST")
 def _sign_out(visit: Visit) -> Response:
     visit.house.sessions.end(visit.request.cookies.get(COOKIE, ""))
     answer = RedirectResponse("/sign-in", 303)
@@ -92,12 +102,3 @@ def _own_path(path: str) -> str:
     own = path.startswith("/") and not path.startswith("//") and not split.netloc and not split.scheme
     plain = own and "\\" not in path and path.isprintable()
     return path if plain and split.path not in ("/sign-in", "/sign-out", "/live.json") else "/"
-
-
-PAGES = (
-    Page("/sign-in", sign_in_page, None, asks=("next",)),
-    Page("/sign-in", _sign_in, None, "POST"),
-    Page("/join/{token:str}", _invite, None),
-    Page("/join/{token:str}", _join, None, "POST"),
-    Page("/sign-out", _sign_out, Right.LISTS, "POST"),
-)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.nights.command import MOST_OUTPUT, STOP_SECONDS, Called, call
+from jobs.nights.calling import MOST_OUTPUT, STOP_SECONDS, Called, call
 from tests.pages import ROOT
 
 SCRIPTS = sorted((ROOT / "configs" / "notify").glob("*.sh"))

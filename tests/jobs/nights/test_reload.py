@@ -11,7 +11,7 @@ import pytest
 
 from jobs.config.workspace import open_workspace
 from jobs.errors import ConfigError
-from jobs.nights.reload import read_again
+from jobs.nights.watch import read_again
 from jobs.progress import log_file, start_logging
 from tests.jobs.conftest import LEASE, SORT, Cloister, Place, entries
 from tests.jobs.nights.serving import serve, wait_for

@@ -20,9 +20,10 @@ from jobs.config.workspace import Workspace, open_workspace
 from jobs.errors import Ending, ExitCode, Problem
 from jobs.nights.follow import Follower
 from jobs.nights.ledger import Schedules
-from jobs.nights.request import (
+from jobs.nights.requests import (
     Answer,
     Handed,
+    Requests,
     format_request,
     leave_request,
     make_folder,
@@ -31,7 +32,6 @@ from jobs.nights.request import (
     runs_of,
     write_answer,
 )
-from jobs.nights.requests import Requests
 from jobs.nights.service import Service
 from jobs.nights.wake import Wake
 from jobs.progress import LineWatcher, start_logging
