@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pipeline.document import Row
 from pipeline.outbox.results import MARKS
 from pipeline.outbox.schema import result_sha256
 from pipeline.outbox.tables.csv import as_it_was, harmless
-
-Row = Mapping[str, Any]
+from pipeline.tasks import kind_of
 
 SHEETS: Final = ("csv", "jsonl")
 REVIEWABLE: Final = ("review", "abstained", "done", "rejected")
@@ -49,9 +49,9 @@ class Filled:
     new: dict[str, Any] | None
     is_cells: bool
 
-    def answer(self, task: str | None) -> dict[str, Any] | None:
-        """Return what is right, as `pipeline.Review` has it for a row of this task."""
-        if not self.new or not self.is_cells or task in ("classify", "summarize"):
+    def answer(self, row: Row) -> dict[str, Any] | None:
+        """Return what is right, as `pipeline.Review` has it for the row."""
+        if not self.new or not self.is_cells or ((kind := kind_of(row)) and kind.texts):
             return self.new
         return {"fields": {name: _given(value) for name, value in self.new.items()}}
 
@@ -121,24 +121,19 @@ def parse_sheet(data: bytes, ending: str, origin: str) -> list[Filled]:
 
 
 def _shown(origin: str, row: Row) -> dict[str, Any]:
-    why = ": ".join(each for each in (row.get("failure"), row.get("reason")) if each) or None
+    why = ": ".join(each for each in (row.failure, row.reason) if each) or None
     columns = {name: value for name, value in row.items() if name not in MARKS}
     return {
-        "id": row_id(origin, row["audit_index"]), "seen": seen_digits(result_sha256(columns)), "job": row["job"],
-        "document": row["path"], "state": row["state"], "score": row.get("score"), "reason": why,
+        "id": row_id(origin, row.audit_index), "seen": seen_digits(result_sha256(Row(columns))), "job": row.job,
+        "document": row.path, "state": row.state, "score": row.get("score"), "reason": why,
     }  # fmt: skip
 
 
 def _answers(row: Row) -> dict[str, list[str]]:
-    if row.get("task") == "classify":
-        return {"label": [row["label"]] if row.get("label") else []}
-    if row.get("task") == "summarize":
-        return {"summary": [row["summary"]] if row.get("summary") else []}
-    found: dict[str, list[str]] = {}
-    for one in row.get("fields") or ():
-        found.setdefault(one["name"], []).extend([one["value"]] if one["value"] is not None else [])
-    for one in row.get("values") or ():
-        found.setdefault(one["pointer"], []).extend([one["value"]] if one["value"] is not None else [])
+    kind = kind_of(row)
+    found = {name: [row[name]] if row.get(name) else [] for name in (kind.texts if kind else ())}
+    for one in kind.values(row) if kind else ():
+        found.setdefault(one.name, []).extend([] if one.value is None else [one.value])
     return found
 
 

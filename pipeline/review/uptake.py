@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 import audit
+from pipeline.document import Row
 from pipeline.outbox.commit import Staged, commit, stage, stage_markdown
 from pipeline.outbox.schema import result_sha256, table_schema, to_text
 from pipeline.plan import Site
@@ -26,12 +26,10 @@ from pipeline.records.journal import Journal
 from pipeline.records.private import refuse_open
 from pipeline.records.requests import Request
 from pipeline.records.types import Document, Part, Placed, ReviewerKeyAdmitted, ReviewRefused
-from pipeline.review.answers import decided_row
-from pipeline.review.seen import ReviewRefusedError, Seen, document_at, seen_of
+from pipeline.review.seen import Seen, document_at, seen_of
 from pipeline.tasks import name_of
+from pipeline.tasks.correcting import ReviewRefusedError
 from pipeline.text.visible import shown
-
-Row = dict[str, Any]
 
 _AT_ONCE = 256  # files; the others come after them
 _TOLD = 400  # characters of a reason in the log
@@ -192,7 +190,7 @@ def judged(site: Site, history: History, request: Request) -> Decided:
         raise ReviewRefusedError(f"entry {request.of:,} is not of the row that was seen")
     _check_current(site, history.last, entry)
     seen = seen_of(site, entry, history.settings)
-    return Decided(request, seen, decided_row(seen, request.action, request.answer))
+    return Decided(request, seen, seen.decided(request.action, request.answer))
 
 
 def _check_current(site: Site, last: Last, entry: Document) -> None:
@@ -234,13 +232,12 @@ def _staged(site: Site, groups: Sequence[Sequence[Decided]], first: int) -> Iter
 def _whole(decided: Decided, number: int) -> Row:
     """The row with the columns of the decision; nothing was computed for it."""
     request = decided.request
-    columns = dict.fromkeys(table_schema().names) | decided.row
     review = {"action": request.action, "by": request.by, "reason": request.reason, "of": request.of}
-    return columns | {
-        "job": request.job, "task": name_of(decided.seen.task), "run": "", "audit_index": number, "review": review,
-        "replaces": [request.of], "supersedes": request.of, "duplicate_of": None, "failure": None,
-        "tokens": 0, "seconds": 0.0, "finished_at": datetime.now(UTC),
-    }  # fmt: skip
+    return Row({**dict.fromkeys(table_schema().names), **decided.row}).having(
+        job=request.job, task=name_of(decided.seen.task), run="", audit_index=number, review=review,
+        replaces=[request.of], supersedes=request.of, duplicate_of=None, failure=None,
+        tokens=0, seconds=0.0, finished_at=datetime.now(UTC),
+    )  # fmt: skip
 
 
 def _entries(site: Site, group: Sequence[Decided], part: str, rows: list[Row]) -> list[Document]:
@@ -253,9 +250,9 @@ def _entry(site: Site, decided: Decided, part: str, number: int, row: Row) -> Do
     before = decided.seen.entry
     markdown = stage_markdown(site, before.job, before.markdown.file, row) if before.markdown else None
     return replace(
-        before, said={}, run="", part=part, row=number, state=row["state"], failure=None, reason=None,
-        duplicate_of=None, supersedes=row["supersedes"], replaces=tuple(row["replaces"]), tokens=0,
-        finished_at=to_text(row["finished_at"]), result_sha256=result_sha256(row), markdown=markdown, outputs=None,
+        before, said={}, run="", part=part, row=number, state=row.state, failure=None, reason=None,
+        duplicate_of=None, supersedes=row.supersedes, replaces=tuple(row.replaces or ()), tokens=0,
+        finished_at=to_text(row.finished_at), result_sha256=result_sha256(row), markdown=markdown, outputs=None,
         unread=None, review=decided.request.reviewed(),
     )  # fmt: skip
 

@@ -5,8 +5,9 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
+from pipeline.document import Row
 from pipeline.inbox.decide import OVERTAKEN, Decisions, still_holds
 from pipeline.inbox.feed import Feed
 from pipeline.inbox.find import Found
@@ -73,8 +74,6 @@ class Inside:
 
 
 _LONG_BATCH = 200_000  # tokens: some ten seconds, of which the observer is told
-
-Row = dict[str, Any]
 
 
 def answer(opened: Opened, found: Found, ready: Ready | None, window: Window, ahead: Ahead) -> Tally:
@@ -165,11 +164,11 @@ class _Loop:
     def _take(self, item: Work | Ended, row: Row | None) -> None:
         assert row is not None
         if isinstance(item, Work):
-            self.window.done(row["seconds"] - item.seconds)
-            if row["state"] == State.FAILED:
-                self.failed[row["document"]] = row
+            self.window.done(row.seconds - item.seconds)
+            if row.state == State.FAILED:
+                self.failed[row.document or ""] = row
         self.tally.count(row)
-        if row["state"] not in (State.IGNORED, State.PENDING):
+        if row.state not in (State.IGNORED, State.PENDING):
             self.rows.append((self._complete(row), item.arrival))
 
     def _ended_row(self, ended: Ended) -> Row:
@@ -177,14 +176,16 @@ class _Loop:
         reason, as it would be after a restart."""
         original = self.failed.get(ended.arrival.sha256 or "")
         if ended.state == State.DUPLICATE and original:
-            return original | {"path": ended.arrival.path, "parent": ended.arrival.parent}
+            return original.having(path=ended.arrival.path, parent=ended.arrival.parent)
         return ended_row(ended)
 
     def _complete(self, row: Row) -> Row:
         maker = self.opened.committer.maker
         assert maker is not None  # there is one before the first row
-        same = {key: getattr(maker, key) for key in ("model_sha256", "numerics", "job_digest")}
-        return row | same | {"software": label(), "finished_at": datetime.now(UTC)}
+        return row.having(
+            model_sha256=maker.model_sha256, numerics=maker.numerics, job_digest=maker.job_digest, software=label(),
+            finished_at=datetime.now(UTC),
+        )  # fmt: skip
 
     def _may_replace(self, row: Row, arrival: Arrival) -> bool:
         """Whether the row may be committed: that of a rerun, only if the row that was chosen holds still, for people
@@ -198,8 +199,7 @@ class _Loop:
         rows, self.rows = self.rows[: self.opened.plan.part_documents], self.rows[self.opened.plan.part_documents :]
         rows = [each for each in rows if self._may_replace(*each)]
         if rows:
-            self.opened.committer.commit(rows)
-            self.opened.nightly.take(row for row, _ in rows)
+            self.opened.nightly.take(self.opened.committer.commit(rows))
             self.opened.observer.note("part committed", rows=len(rows), file=str(self.opened.committer.parts[-1]))
             self.opened.take_up()
         self.last_commit = time.monotonic()

@@ -9,8 +9,6 @@ from typing import Any, Final
 
 import pipeline
 
-Row = Mapping[str, Any]
-
 CLASSIFY: Final = "classify"
 EXTRACT: Final = "extract"
 ASK: Final = "ask"
@@ -76,17 +74,18 @@ class Answer:
         return not (self.label or said or self.summary or self.whole)
 
 
-def answer_of(row: Row, places: Sequence[pipeline.Place]) -> Answer:
+def answer_of(row: pipeline.Row, places: Sequence[pipeline.Place]) -> Answer:
     """The answer of a row, whose evidence has these places."""
     numbers = {(place.start, place.end): place.number for place in places}
-    task = row.get("task") or _task_of(row)
+    task, kind = pipeline.task_of(row) or "", pipeline.kind_of(row)
+    values = list(kind.values(row)) if kind else []
     match task:
         case "classify":
             return _classified(row)
         case "extract":
-            return Answer(task, fields=tuple(_fields(row.get("fields") or (), numbers)))
+            return Answer(task, fields=tuple(_fields(values, numbers)))
         case "ask":
-            return Answer(task, fields=tuple(_values(row.get("values") or (), numbers)), whole=row.get("answer"))
+            return Answer(task, fields=tuple(_values(values, numbers)), whole=row.get("answer"))
         case "summarize":
             return Answer(
                 task, summary=row.get("summary"), sentences=tuple(_sentences(row.get("sentences") or (), numbers))
@@ -94,13 +93,7 @@ def answer_of(row: Row, places: Sequence[pipeline.Place]) -> Answer:
     return Answer(task, whole=_whole(row))
 
 
-def _task_of(row: Row) -> str:
-    """The task of a row from before rows named it: the one whose columns it has."""
-    columns = {name: [column.name for column in kind.columns] for name, kind in pipeline.TASKS.items()}
-    return next((name for name, its in columns.items() if any(row.get(each) is not None for each in its)), "")
-
-
-def _classified(row: Row) -> Answer:
+def _classified(row: pipeline.Row) -> Answer:
     label = row.get("label")
     scores = {each["label"]: each["score"] for each in row.get("scores") or ()}
     if label is not None:
@@ -109,34 +102,34 @@ def _classified(row: Row) -> Answer:
     return Answer(CLASSIFY, label=label, score=row.get("score"), choices=choices)
 
 
-def _fields(elements: Sequence[Row], numbers: Mapping[tuple[int, int], int]) -> Iterator[Field]:
+def _fields(values: Sequence[pipeline.Value], numbers: Mapping[tuple[int, int], int]) -> Iterator[Field]:
     times: dict[str, int] = {}
-    for each in elements:
-        name = each["name"]
-        times[name] = times.get(name, 0) + 1
-        key = name if times[name] == 1 else f"{name}#{times[name]}"
-        value = each["value"] or ""
-        yield Field(key, name, value, each["type"], each["score"], each["note"], _numbers([each["evidence"]], numbers))
-
-
-def _values(values: Sequence[Row], numbers: Mapping[tuple[int, int], int]) -> Iterator[Field]:
     for each in values:
-        name = each["pointer"].lstrip("/").replace("/", " \u203a ") or "answer"
-        places = _numbers([each["evidence"]], numbers)
-        yield Field(each["pointer"], name, each["value"] or "", score=each["score"], places=places)
+        times[each.name] = times.get(each.name, 0) + 1
+        key = each.name if times[each.name] == 1 else f"{each.name}#{times[each.name]}"
+        places = _numbers([each.evidence], numbers)
+        yield Field(key, each.name, each.value or "", each.type, each.score, each.note, places)
 
 
-def _sentences(sentences: Sequence[Row], numbers: Mapping[tuple[int, int], int]) -> Iterator[Sentence]:
+def _values(values: Sequence[pipeline.Value], numbers: Mapping[tuple[int, int], int]) -> Iterator[Field]:
+    for each in values:
+        name = each.name.lstrip("/").replace("/", " \u203a ") or "answer"
+        places = _numbers([each.evidence], numbers)
+        yield Field(each.name, name, each.value or "", score=each.score, places=places)
+
+
+def _sentences(sentences: Sequence[Mapping[str, Any]], numbers: Mapping[tuple[int, int], int]) -> Iterator[Sentence]:
     for each in sentences:
-        yield Sentence(each["text"], _numbers(each.get("passages") or (), numbers))
+        passages = [pipeline.Evidence(**passage) for passage in each.get("passages") or ()]
+        yield Sentence(each["text"], _numbers(passages, numbers))
 
 
-def _numbers(at: Sequence[Row | None], numbers: Mapping[tuple[int, int], int]) -> tuple[int, ...]:
-    found = (numbers.get((one["start"], one["end"])) for one in at if one)
+def _numbers(at: Sequence[pipeline.Evidence | None], numbers: Mapping[tuple[int, int], int]) -> tuple[int, ...]:
+    found = (numbers.get((one.start, one.end)) for one in at if one)
     return tuple(dict.fromkeys(number for number in found if number is not None))
 
 
-def _whole(row: Row) -> str | None:
+def _whole(row: pipeline.Row) -> str | None:
     """The answer to a line of a batch file, laid out where it is JSON."""
     body = row.get("body")
     if not body:

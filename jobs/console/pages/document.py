@@ -60,7 +60,7 @@ def _shown(visit: Visit, tried: _Tried | None) -> Response:
         status=422 if tried else 200,
         doc=viewed,
         entry=viewed.entry,
-        notes=(viewed.row or {}).get("notes") or (),
+        notes=viewed.row.notes or () if viewed.row else (),
         answer=answer,
         view=view_of(viewed, visit.query.get("view", ""), _number(visit.query.get("first"))),
         asked=asked,
@@ -79,7 +79,7 @@ def _shown(visit: Visit, tried: _Tried | None) -> Response:
         most_reason=MOST_REASON,
         ways=pipeline.WAYS,
         remedies={failure.value: failure.remedy for failure in pipeline.Failure},
-        reviewed=(viewed.row or {}).get("review"),
+        reviewed=viewed.row.decided if viewed.row else None,
     )
 
 
