@@ -137,18 +137,16 @@ class Uptake:
         """The decision; None for a second one on a document, whose turn comes when the first has its entry."""
         if not requests.is_signed(self.key, request.job, request.reviewed()):
             raise ReviewRefusedError("no key that the log admits signed it as it is")
-        history = self._history(request.job)
+        job = request.job
+        if job not in self.histories:
+            self.histories[job] = KNOWN.history(self.site, job)
+        history = self.histories[job]
         decided = judged(self.site, history, request)
         document = request.job, decided.seen.entry.document
         if document in documents:
             return None
         documents.add(document)
         return decided
-
-    def _history(self, job: str) -> History:
-        if job not in self.histories:
-            self.histories[job] = KNOWN.history(self.site, job)
-        return self.histories[job]
 
     def _commit(self, decided: Sequence[Decided], refused: Sequence[Refused], taken: Taken) -> None:
         groups = list(_groups(decided))
@@ -160,22 +158,24 @@ class Uptake:
         for group in groups:
             for number, each in enumerate(group, first):
                 taken.rows[each.request.id] = number
-                self._settle(each, number)
+                history = self.histories[each.request.job]
+                history.decided[each.request.id] = number
+                decide(history.last, each.seen.entry, each.request.of, number)
             first += len(group) + 1
         requests.remove(self.site, [each.request.id for each in decided])
         if parts or refused:
             self.log.commit([*parts, *(each.record for each in refused)])
         for one in refused:
             taken.refused[one.name] = one.why
-            _set_aside(self.site, one)
+            drop = requests.drop_of(self.site)
+            with contextlib.suppress(OSError):
+                kept = drop.free_name(one.record.kept)
+                why = drop.path / f"{kept.removesuffix(REFUSED)}{requests.WHY}"
+                audit.write_file_atomically(why, one.why.encode(errors="backslashreplace"), mode=0o600)
+                drop.rename(one.name, kept)
         self._left |= set(requests.waiting(self.site)) & {
             *(f"{each.request.id}.json" for each in decided), *(each.name for each in refused)
         }  # fmt: skip
-
-    def _settle(self, decided: Decided, number: int) -> None:
-        history = self.histories[decided.request.job]
-        history.decided[decided.request.id] = number
-        decide(history.last, decided.seen.entry, decided.request.of, number)
 
 
 def judged(site: Site, history: History, request: Request) -> Decided:
@@ -264,14 +264,3 @@ def _refused(name: str, owner: str, why: str, told: tuple[Request, bool] | None)
     return Refused(
         name, why, ReviewRefused(file=shown(name), owner=owner, reason=reason, kept=kept_name(name), of=of, by=by)
     )
-
-
-def _set_aside(site: Site, refused: Refused) -> None:
-    """Move a file that was refused aside, with the reason beside it; where one of the name was refused before, under a
-    name of its own."""
-    drop = requests.drop_of(site)
-    with contextlib.suppress(OSError):
-        kept = drop.free_name(refused.record.kept)
-        why = drop.path / f"{kept.removesuffix(REFUSED)}{requests.WHY}"
-        audit.write_file_atomically(why, refused.why.encode(errors="backslashreplace"), mode=0o600)
-        drop.rename(refused.name, kept)

@@ -81,28 +81,24 @@ def answer(opened: Opened, found: Found, ready: Ready | None, window: Window, ah
     tally = Tally(found, opened.observer)
     if ready:
         with _tidied(opened.committer):
-            _answer_all(opened, ready, tally, window, ahead)
+            plan, pool = opened.plan, ready.pool
+            opened.committer.maker = maker(plan, opened.job_digest, ready.model, pool.describe(), ready.tesseract)
+            inside = Inside(opened.observer, plan.private)
+            reader = Reader(plan, ready.reading, ready.unread, window, inside.reads)
+            decisions = Decisions(plan, opened.history)
+            feed = Feed(plan, decisions, reader, ready.readers, tally.expect, ready.threads, inside.waits_for)
+            loop = _Loop(opened, tally, window, ahead, inside)
+            window.hands = ready.hands
+            ahead.begin()
+            with contextlib.suppress(_StoppedError):
+                items = window.let_in(feed(tally.found.sources, window), ready.tokens)
+                for group in ready.answers(items, loop.pulse, review_hidden=plan.input.hidden == "review"):
+                    loop.take(group)
+            loop.commit_all()
     tally.end(window_closed=window.ended_the_run)
     if tally.window_closed:
         opened.observer.note("window closed", until=str(window.until), left=tally.left)
     return tally
-
-
-def _answer_all(opened: Opened, ready: Ready, tally: Tally, window: Window, ahead: Ahead) -> None:
-    plan, pool = opened.plan, ready.pool
-    opened.committer.maker = maker(plan, opened.job_digest, ready.model, pool.describe(), ready.tesseract)
-    inside = Inside(opened.observer, plan.private)
-    reader = Reader(plan, ready.reading, ready.unread, window, inside.reads)
-    decisions = Decisions(plan, opened.history)
-    feed = Feed(plan, decisions, reader, ready.readers, tally.expect, ready.threads, inside.waits_for)
-    loop = _Loop(opened, tally, window, ahead, inside)
-    window.hands = ready.hands
-    ahead.begin()
-    with contextlib.suppress(_StoppedError):
-        items, review = window.let_in(feed(tally.found.sources, window), ready.tokens), plan.input.hidden == "review"
-        for group in ready.answers(items, loop.pulse, review_hidden=review):
-            loop.take(group)
-    loop.commit_all()
 
 
 @contextlib.contextmanager
@@ -149,7 +145,15 @@ class _Loop:
         """Take documents that have ended, with the rows of those that were answered; commit if it is time."""
         for item, answered in group:
             self.inside.ended(item.arrival)
-            self._take(item, self._ended_row(item) if isinstance(item, Ended) else answered)
+            row = self._ended_row(item) if isinstance(item, Ended) else answered
+            assert row is not None
+            if isinstance(item, Work):
+                self.window.done(row.seconds - item.seconds)
+                if row.state == State.FAILED:
+                    self.failed[row.document or ""] = row
+            self.tally.count(row)
+            if row.state not in (State.IGNORED, State.PENDING):
+                self.rows.append((self._complete(row), item.arrival))
         self.opened.observer.expects(self.ahead.seconds_left(self.tally.ended))
         while len(self.rows) >= self.opened.plan.part_documents:
             self._commit()
@@ -160,16 +164,6 @@ class _Loop:
         """Commit every row that is left."""
         while self.rows:
             self._commit()
-
-    def _take(self, item: Work | Ended, row: Row | None) -> None:
-        assert row is not None
-        if isinstance(item, Work):
-            self.window.done(row.seconds - item.seconds)
-            if row.state == State.FAILED:
-                self.failed[row.document or ""] = row
-        self.tally.count(row)
-        if row.state not in (State.IGNORED, State.PENDING):
-            self.rows.append((self._complete(row), item.arrival))
 
     def _ended_row(self, ended: Ended) -> Row:
         """The row of a document that needed no computing. A copy of a document that failed is failed too, with the same
