@@ -97,7 +97,7 @@ def check_files(task: FilesTask) -> Found:
 def _waits(task: FilesTask, name: str, sha256: str) -> bool:
     """Whether a report is staged still, and in its place lies none, or the one that it takes the place of."""
     path = task.root / name
-    staged = path.parent / ".staging" / staged_name(name)
+    staged = path.parents[1] / ".staging" / staged_name(name)
     if staged.is_symlink() or not staged.is_file() or path.is_symlink():
         return False
     is_before = not path.exists() or (path.is_file() and file_sha256(path) == task.before.get(name))
