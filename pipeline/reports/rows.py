@@ -17,7 +17,7 @@ from pipeline.plan import Site
 from pipeline.records.entries import documents_at
 from pipeline.records.types import Document
 from pipeline.states import ANSWERED
-from pipeline.tasks import kind_of
+from pipeline.tasks import TASKS, kind_of
 
 _ANSWER: Final = 160  # characters
 _REASON: Final = 200
@@ -57,7 +57,7 @@ def shown_row(row: Row, job: str) -> ShownRow:
 def answer_of(row: Row, most: int, *, doubtful_first: bool = True) -> str:
     """The answer of a row in one line of so many characters, the least certain values first or as they stand; empty
     where there is none."""
-    kind = kind_of(row)
+    kind = TASKS.get(row.task or "")
     lines = list(kind.lines(row)) if kind and row.state in ANSWERED else []
     if doubtful_first:
         lines.sort(key=lambda line: 1.0 if line.score is None else line.score)
