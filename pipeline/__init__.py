@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pipeline.control.compare import Comparison, Said, compare, read_lines
     from pipeline.control.files import find_file, list_heads
     from pipeline.control.rollback import NothingBeforeError, RolledBack, roll_back
+    from pipeline.document import Evidence, Row
     from pipeline.errors import BadPartError, DocumentError, Failure, MachineRefusedError, ModelRefusedError
     from pipeline.forecast import Expected, File, Outlook, Span, median_errors, outlook
     from pipeline.heads import head_path, read_head
@@ -158,7 +159,7 @@ if TYPE_CHECKING:
     )
     from pipeline.review.examples import REVIEW, review_examples
     from pipeline.review.sampling import Standing, draw, new_seed, samples, standing
-    from pipeline.review.seen import ReviewRefusedError, entry_of, job_of, row_of
+    from pipeline.review.seen import entry_of, job_of, row_of
     from pipeline.review.sheets import (
         REVIEWABLE,
         SHEETS,
@@ -188,9 +189,13 @@ if TYPE_CHECKING:
         SettingsError,
         SummarizeSettings,
         Task,
+        Value,
         Writing,
         keys_of,
+        kind_of,
+        task_of,
     )
+    from pipeline.tasks.correcting import ReviewRefusedError
     from pipeline.tasks.examples import ExamplesRefusedError
     from pipeline.tasks.judging import FieldScore, Figure, LabelScore
     from pipeline.version import FORMAT, VERSION_FILE, WorkspaceRefusedError, check_version, write_version
@@ -226,6 +231,7 @@ _LATER = {
     "pipeline.control.compare": "Comparison Said compare read_lines",
     "pipeline.control.files": "find_file list_heads",
     "pipeline.control.rollback": "NothingBeforeError RolledBack roll_back",
+    "pipeline.document": "Evidence Row",
     "pipeline.errors": "BadPartError DocumentError Failure MachineRefusedError ModelRefusedError",
     "pipeline.forecast": "Expected File Outlook Span median_errors outlook",
     "pipeline.heads": "head_path read_head",
@@ -288,15 +294,16 @@ _LATER = {
     ),
     "pipeline.review.examples": "REVIEW review_examples",
     "pipeline.review.sampling": "Standing draw new_seed samples standing",
-    "pipeline.review.seen": "ReviewRefusedError entry_of job_of row_of",
+    "pipeline.review.seen": "entry_of job_of row_of",
     "pipeline.review.sheets": "REVIEWABLE SHEETS BadSheetError Filled format_csv format_jsonl parse_sheet seen_digits",
     "pipeline.run": "run",
     "pipeline.stages.ahead": "Memory known_costs machines_of memory_of model_of waiting",
     "pipeline.states": "OF_RUNS State",
     "pipeline.tasks": (
         "FIGURES MEASURES NOT_BLANK TASKS AskSettings BatchSettings ClassifySettings ExtractSettings Field Key Label "
-        "Line SettingsError SummarizeSettings Task Writing keys_of"
+        "Line SettingsError SummarizeSettings Task Value Writing keys_of kind_of task_of"
     ),
+    "pipeline.tasks.correcting": "ReviewRefusedError",
     "pipeline.tasks.examples": "ExamplesRefusedError",
     "pipeline.tasks.judging": "FieldScore Figure LabelScore",
     "pipeline.version": "FORMAT VERSION_FILE WorkspaceRefusedError check_version write_version",

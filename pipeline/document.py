@@ -1,12 +1,16 @@
-"""A document between the stages: its parsed text, and spans of it. Offsets are code points of the whole parsed text."""
+"""A document between the stages: its parsed text, spans of it, and its row. Offsets are code points of the whole parsed
+text."""
 
 import hashlib
 from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Generic, TypeVar, cast
 
 from pipeline.errors import Failure
 
+T = TypeVar("T")
 _DEEPEST = 100  # a level below all headings
 
 
@@ -132,3 +136,91 @@ class Parsed:
             if level == 0:
                 break
         return " > ".join(reversed(titles)) or None
+
+
+class Column(Generic[T]):
+    """A column of every row by its name; None where a row does not have it (yet)."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, row: "Row", owner: type) -> T:
+        return cast(T, row.columns.get(self._name))
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A person's decision in a row: what he did, who he is, why, and the entry of the row that he saw."""
+
+    action: str
+    by: str
+    reason: str | None
+    of: int
+
+
+@dataclass(frozen=True, eq=False)
+class Row(Mapping[str, Any]):
+    """The row of a document: the columns of every row as attributes, and all of them, also those of its task, by name.
+
+    `columns` are plain values, and exactly those that the table has: the digest of a row covers no other. `made_by`,
+    `other_settings` and `newer_file` stand beside them: the worker of a cluster that made the row; whether its job has
+    other settings now; the entry of a newer file at its path. `finished_at` is a text in what `results` gives.
+    """
+
+    columns: Mapping[str, Any]
+
+    job = Column[str]()
+    task = Column[str | None]()
+    document = Column[str | None]()
+    path = Column[str]()
+    parent = Column[str | None]()
+    size = Column[int]()
+    media_type = Column[str | None]()
+    language = Column[str | None]()
+    pages = Column[int | None]()
+    state = Column[str]()
+    failure = Column[str | None]()
+    reason = Column[str | None]()
+    notes = Column[Sequence[str] | None]()
+    hidden = Column[Sequence[Mapping[str, Any]] | None]()
+    duplicate_of = Column[str | None]()
+    supersedes = Column[int | None]()
+    model_sha256 = Column[str | None]()
+    numerics = Column[str | None]()
+    job_digest = Column[str | None]()
+    parser = Column[str | None]()
+    text_sha256 = Column[str | None]()
+    software = Column[str | None]()
+    run = Column[str]()
+    audit_index = Column[int]()
+    replaces = Column[Sequence[int] | None]()
+    tokens = Column[int]()
+    seconds = Column[float]()
+    finished_at = Column[Any]()
+    made_by = Column[Mapping[str, Any] | None]()
+    other_settings = Column[bool | None]()
+    newer_file = Column[int | None]()
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """The places that the answer rests on."""
+        return tuple(Evidence(**place) for place in self.columns.get("evidence") or ())
+
+    @property
+    def decided(self) -> Decided | None:
+        """The decision of a person that the row is."""
+        review = self.columns.get("review")
+        return None if review is None else Decided(**review)
+
+    def having(self, **columns: Any) -> "Row":
+        """The row with other values in these columns."""
+        return Row({**self.columns, **columns})
+
+    def __getitem__(self, name: str) -> Any:
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)

@@ -13,7 +13,7 @@ from pipeline.atrest.files import CLEAR, AtRest
 from pipeline.errors import DocumentError, Failure
 from pipeline.kernel.network import Silence
 from pipeline.parse import Limits
-from pipeline.tasks import BatchSettings, Task, Writing
+from pipeline.tasks import Task, Writing
 
 REQUIRED, BEST_EFFORT = "required", "best_effort"
 """Whether parsers of documents are started where the machine does not let them be held (isolation.py)."""
@@ -232,7 +232,7 @@ class RunPlan:
     @property
     def is_batch(self) -> bool:
         """Whether what comes are files of requests, and answers go into files beside the parts."""
-        return isinstance(self.task, BatchSettings)
+        return self.task.of_requests
 
     @property
     def keeps(self) -> bool:

@@ -185,7 +185,7 @@ def export(
         rows = pipeline.rows_in_order(site, queue, asked, sort, None if sample else limit)
         if sample:
             waiting = _waiting(site, queue, job)
-            rows = (row for row in rows if row["audit_index"] in waiting)
+            rows = (row for row in rows if row.audit_index in waiting)
         found = list(rows)
     at.record(pipeline.ReadResults(of_job=job, failed=False, limit=limit))
     is_csv = ending == "csv"
@@ -239,8 +239,8 @@ def _taken(site: pipeline.Site, filled: pipeline.Filled, by: str) -> dict[str, A
         row = pipeline.row_of(site, filled.entry)
         if pipeline.seen_digits(pipeline.result_sha256(row)) != filled.seen:
             raise pipeline.ReviewRefusedError(f"the row of entry {filled.entry:,} is not the one that was exported")
-        answer = filled.answer(row["task"])
-        review = pipeline.Review(row["job"], filled.entry, filled.action, by, filled.why, answer)
+        answer = filled.answer(row)
+        review = pipeline.Review(row.job, filled.entry, filled.action, by, filled.why, answer)
         outcome = pipeline.decide(site, review)
     except (LookupError, pipeline.ReviewRefusedError) as error:
         return told | {"refused": str(error.args[0])}

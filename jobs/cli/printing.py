@@ -354,6 +354,8 @@ def _plain(value: object) -> Any:
             return value.hex()
         case set() | frozenset():
             return sorted(value)
+        case Mapping():
+            return dict(value)
         case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
             return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     raise TypeError(f"no JSON for {type(value).__name__}")

@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from rich.text import Text
 
@@ -135,11 +135,11 @@ class Asked:
         ruled = (name for name, job in self._jobs.items() if job.config.versions == "newest")
         return frozenset(ruled if self.newest is None else ())
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[pipeline.Row]:
         """The rows: by job and path as the parts are read through, in another order by the index."""
         yield from islice(filter(self._is_shown, self._all()), self.limit)
 
-    def _all(self) -> Iterator[dict[str, Any]]:
+    def _all(self) -> Iterator[pipeline.Row]:
         site = self.at.site
         if self.sort is None:
             yield from pipeline.results(site, self.job, only_current_settings=self.only_current, today=self.today)
@@ -150,16 +150,16 @@ class Asked:
             queue.refresh()
             yield from map(self._marked, pipeline.rows_in_order(site, queue, wanted, self.sort, limit))
 
-    def _is_shown(self, row: dict[str, Any]) -> bool:
-        if (self.states and row["state"] not in self.states) or (self.only_current and row.get("other_settings")):
+    def _is_shown(self, row: pipeline.Row) -> bool:
+        if (self.states and row.state not in self.states) or (self.only_current and row.other_settings):
             return False
-        return row.get("newer_file") is None or not (self.newest or row["job"] in self._only_newest)
+        return row.newer_file is None or not (self.newest or row.job in self._only_newest)
 
-    def _marked(self, row: dict[str, Any]) -> dict[str, Any]:
+    def _marked(self, row: pipeline.Row) -> pipeline.Row:
         """A row of the index, which marks rows of other settings than the newest, marked as `results` does."""
-        newest = row.pop("other_settings", False)
-        other = row["job_digest"] != self.today[row["job"]] if row["job"] in self.today else newest
-        return {**row, "other_settings": True} if other else row
+        other = row.job_digest != self.today[row.job] if row.job in self.today else bool(row.other_settings)
+        columns = {name: value for name, value in row.items() if name != "other_settings"}
+        return pipeline.Row({**columns, "other_settings": True} if other else columns)
 
 
 def _written(asked: Asked, out: Path) -> Answer:
@@ -172,8 +172,8 @@ def _written(asked: Asked, out: Path) -> Answer:
     failed = asked.states == ("failed",)
     asked.at.record(pipeline.ReadResults(of_job=asked.job, failed=failed, limit=asked.limit))
 
-    def rows() -> Iterator[dict[str, Any]]:
-        return (row for row in asked.rows() if row["state"] != "duplicate" or "duplicate" in asked.states)
+    def rows() -> Iterator[pipeline.Row]:
+        return (row for row in asked.rows() if row.state != "duplicate" or "duplicate" in asked.states)
 
     try:
         with writing(out):
@@ -237,12 +237,12 @@ class _Shown(NamedTuple):
     settings: tuple[str, str, str] | None
 
     @classmethod
-    def of(cls, row: dict[str, Any]) -> _Shown:
+    def of(cls, row: pipeline.Row) -> _Shown:
         """Make what is shown of a whole row, which may be long."""
-        made_by = (row["job_digest"] or _UNKNOWN, row["model_sha256"] or _UNKNOWN, _anew(row))
-        settings = made_by if row.get("other_settings") else None
+        made_by = (row.job_digest or _UNKNOWN, row.model_sha256 or _UNKNOWN, _anew(row))
+        settings = made_by if row.other_settings else None
         answer, notes = answer_of(row), _notes(row)
-        return cls(row["job"], row["path"], row["document"], notes, row["state"], row["failure"], answer, settings)
+        return cls(row.job, row.path, row.document, notes, row.state, row.failure, answer, settings)
 
 
 def _cells(rows: Sequence[_Shown], columns: int) -> list[tuple[str | Text, ...]]:
@@ -262,25 +262,26 @@ _ANEW = {
 """What makes rows of other settings anew."""
 
 
-def _anew(row: dict[str, Any]) -> str:
-    if row["state"] in ("failed", "duplicate"):
-        return str(row["state"])
-    return "batch" if row["task"] == "batch" else "decided" if row.get("review") else "rerun"
+def _anew(row: pipeline.Row) -> str:
+    if row.state in ("failed", "duplicate"):
+        return str(row.state)
+    return "batch" if row.task == "batch" else "decided" if row.decided else "rerun"
 
 
-def _notes(row: dict[str, Any]) -> list[str]:
+def _notes(row: pipeline.Row) -> list[str]:
     """The notes on the document, and on an answer that needs one."""
-    marked = [f"of other settings ({(row['job_digest'] or _UNKNOWN)[:8]})"] if row.get("other_settings") else []
-    if row.get("newer_file") is not None:
-        marked.append(f"a newer file has this path: entry {row['newer_file']:,}")
-    reason = [row["reason"]] if row["state"] == "done" and row["reason"] else []
-    decided = [_decision_of(row)] if row.get("review") and row["state"] != "rejected" else []
-    return [*decided, *marked, *(row["notes"] or ()), *reason]
+    marked = [f"of other settings ({(row.job_digest or _UNKNOWN)[:8]})"] if row.other_settings else []
+    if row.newer_file is not None:
+        marked.append(f"a newer file has this path: entry {row.newer_file:,}")
+    reason = [row.reason] if row.state == "done" and row.reason else []
+    decided = [_decision_of(row)] if row.decided and row.state != "rejected" else []
+    return [*decided, *marked, *(row.notes or ()), *reason]
 
 
-def _decision_of(row: dict[str, Any]) -> str:
-    review = row["review"]
-    return f"{review['action']} by {review['by']}" + (f": {review['reason']}" if review["reason"] else "")
+def _decision_of(row: pipeline.Row) -> str:
+    decided = row.decided
+    assert decided is not None  # that is asked before
+    return f"{decided.action} by {decided.by}" + (f": {decided.reason}" if decided.reason else "")
 
 
 def _document(row: _Shown, sha256: str | None) -> Text:
@@ -295,17 +296,17 @@ def _document(row: _Shown, sha256: str | None) -> Text:
     return told
 
 
-def answer_of(row: dict[str, Any]) -> Text:
+def answer_of(row: pipeline.Row) -> Text:
     """The answer of a row in a few lines, or why there is none."""
-    if row["state"] in ("failed", "review"):
-        return Text(visible(f"{row['failure'] or 'review'}: {row['reason']}"))
-    if row["state"] == "rejected":
+    if row.state in ("failed", "review"):
+        return Text(visible(f"{row.failure or 'review'}: {row.reason}"))
+    if row.state == "rejected":
         return Text(visible(_decision_of(row)))
-    if row["state"] == "duplicate":
-        again = row["duplicate_of"] == row["path"]
-        return Text(visible("it came again, and was known" if again else f"the same bytes as {row['duplicate_of']}"))
+    if row.state == "duplicate":
+        again = row.duplicate_of == row.path
+        return Text(visible("it came again, and was known" if again else f"the same bytes as {row.duplicate_of}"))
     lines = [_line(line) for kind in pipeline.TASKS.values() for line in kind.lines(row)]
-    return Text("\n").join(lines) if lines else Text(visible(str(row["reason"])))
+    return Text("\n").join(lines) if lines else Text(visible(str(row.reason)))
 
 
 def _line(line: pipeline.Line) -> Text:

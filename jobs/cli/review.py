@@ -1,6 +1,8 @@
 """`cloister review list`, `show` and `sample`: rows that people look at; and options that choose rows of the queue."""
 
-from collections.abc import Iterable, Iterator
+from __future__ import annotations
+
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import pipeline
@@ -134,43 +136,39 @@ def show(
         others = [each for each in queue.same_document(row) if each.entry != row]
     private = pipeline.entry_of(site, row).private is not None
     at.record(pipeline.ReadStory(document=f"entry {row}" if private else item.document))
-    original = pipeline.original_of(site.root, whole)
+    original = pipeline.original_of(site.root, whole.job, whole.path, whole.document, whole.state)
     told = {"row": whole, "item": item, "original": original, "other_rows": others}
     shown = None if original is None else str(original.relative_to(site.root))
     also = (f"also       row {each.entry}, {each.job}: {_state(each)}, {one_line(each.answer)}" for each in others)
     return Answer(told, [*_row_lines(whole, item, shown), *also])
 
 
-def _row_lines(row: dict[str, Any], item: pipeline.Item, original: str | None) -> Iterator[str]:
+def _row_lines(row: pipeline.Row, item: pipeline.Item, original: str | None) -> Iterator[str]:
     yield f"row        {item.entry} of {item.job}, {item.time}"
     yield f"document   {one_line(item.path)}"
-    yield f"state      {_state(item)}{': ' + one_line(row['reason']) if row['reason'] else ''}"
+    yield f"state      {_state(item)}{': ' + one_line(row.reason) if row.reason else ''}"
     for at, line in enumerate(answer_of(row).plain.split("\n")):
         yield f"{'answer' if at == 0 else '':<11}{line}"
-    for place in _once(row["evidence"] or ())[:_EVIDENCE]:
-        where = f"page {place['page']}, " if place["page"] else ""
+    once = {(place.page, place.start, place.end): place for place in row.evidence}  # several fields may rest on one
+    for place in list(once.values())[:_EVIDENCE]:
+        where = f"page {place.page}, " if place.page else ""
         names = _spoken_for(row, place)
-        yield f"evidence   {names}{where}{place['start']}-{place['end']}: {shortened(place['text'], _CHARACTERS)}"
-    yield from (f"note       {one_line(note)}" for note in row["notes"] or ())
+        yield f"evidence   {names}{where}{place.start}-{place.end}: {shortened(place.text, _CHARACTERS)}"
+    yield from (f"note       {one_line(note)}" for note in row.notes or ())
     yield f"original   {original or 'is not in archive/ any more'}"
     if item.newer_file is not None:
         yield f"newer      a newer file has this path: entry {item.newer_file:,}"
     if item.other_settings:
-        yield f"settings   others than those of the job's newest row ({row['job_digest'][:8]})"
+        yield f"settings   others than those of the job's newest row ({(row.job_digest or '')[:8]})"
     if item.replaced_by is not None:
         yield f"replaced   by row {item.replaced_by}"
 
 
-def _once(places: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The places without those that came before: several fields may rest on one."""
-    return list({(place["page"], place["start"], place["end"]): place for place in places}.values())
-
-
-def _spoken_for(row: dict[str, Any], place: dict[str, Any]) -> str:
+def _spoken_for(row: pipeline.Row, place: pipeline.Evidence) -> str:
     """The names of the fields that rest on the place, before it."""
-    span = (place["start"], place["end"])
     found = [(each["name"], each["evidence"]) for each in row["fields"] or () if each["evidence"]]
-    names = dict.fromkeys(one_line(name) for name, there in found if (there["start"], there["end"]) == span)
+    there = ((name, (at["start"], at["end"])) for name, at in found)
+    names = dict.fromkeys(one_line(name) for name, span in there if span == (place.start, place.end))
     return f"{', '.join(names)}: " if names else ""
 
 

@@ -9,9 +9,9 @@ from typing import Any, Final, Protocol, TypeVar, cast
 
 import numpy as np
 
-from pipeline.document import Hidden
+from pipeline.document import Hidden, Row
 from pipeline.errors import DocumentError
-from pipeline.inbox.order import Row, Work, failed_row, input_columns
+from pipeline.inbox.order import Work, failed_row, input_columns
 from pipeline.parse import KINDS
 from pipeline.plan import UNBOUND, Bounds
 from pipeline.states import State
@@ -114,9 +114,8 @@ def answer_all(
             rows.append(failed_row(work.arrival, work.parsed, error.failure, error.reason))
         first = last
     per_character = (timer() - begun) / max(1, sum(len(work.parsed.text) for work in works))
-    for row, work in zip(rows, works, strict=True):
-        row["seconds"] = round(work.seconds + per_character * len(work.parsed.text), 6)
-    return rows
+    seconds = [round(work.seconds + per_character * len(work.parsed.text), 6) for work in works]
+    return [row.having(seconds=its) for row, its in zip(rows, seconds, strict=True)]
 
 
 @dataclass
@@ -192,16 +191,15 @@ def answered_row(work: Work, chunks: Sequence[Chunk], answer: Answer, *, review_
 
     `review_hidden`: where some is hidden for certain, too, which was then left out.
     """
-    row = {
-        **input_columns(work.arrival, work.parsed),
-        "state": _state(answer).value,
-        "failure": answer.failure.value if answer.failure else None,
-        "reason": answer.reason,
+    row = input_columns(work.arrival, work.parsed).having(
+        state=_state(answer).value,
+        failure=answer.failure.value if answer.failure else None,
+        reason=answer.reason,
         **answer.columns,
-        "evidence": [asdict(evidence) for evidence in answer.evidence],
-        "chunks": [asdict(chunk) for chunk in chunks],
-        "tokens": sum(chunk.tokens for chunk in chunks),
-    }
+        evidence=[asdict(evidence) for evidence in answer.evidence],
+        chunks=[asdict(chunk) for chunk in chunks],
+        tokens=sum(chunk.tokens for chunk in chunks),
+    )
     if answer.failure:
         return row
     reasons = [answer.review] if answer.review else []
@@ -223,5 +221,5 @@ def _what_is_hidden(hidden: Sequence[Hidden]) -> str:
 def _for_review(row: Row, reasons: Sequence[str]) -> Row:
     if not reasons:
         return row
-    told = [row["reason"], *reasons] if row["reason"] else reasons
-    return row | {"state": State.REVIEW.value, "reason": "; ".join(told)}
+    told = [row.reason, *reasons] if row.reason else reasons
+    return row.having(state=State.REVIEW.value, reason="; ".join(told))

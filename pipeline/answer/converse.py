@@ -14,9 +14,9 @@ from typing import Any, Final, Generic, TypeVar
 
 import engine
 from pipeline.answer.compute import Pulse, answered_row
-from pipeline.document import Parsed
+from pipeline.document import Parsed, Row
 from pipeline.errors import DocumentError
-from pipeline.inbox.order import Row, Work, failed_row
+from pipeline.inbox.order import Work, failed_row
 from pipeline.plan import UNBOUND, Bounds
 from pipeline.tasks import Answer, Answerer, Dialogue, Window, WritingTask
 from pipeline.text.chunk import Chunk
@@ -135,7 +135,7 @@ class _Talking(Generic[T]):
             except DocumentError as error:
                 assert isinstance(talk.item, Work)
                 row = failed_row(talk.item.arrival, talk.item.parsed, error.failure, error.reason)
-                talk.row, talk.dialogue = row | {"tokens": talk.tokens}, None
+                talk.row, talk.dialogue = row.having(tokens=talk.tokens), None
                 self.waiting = deque(each for each in self.waiting if each[0] is not talk)
 
     def _hear(self, talk: _Talk[T], index: int, completion: engine.Completion) -> None:
@@ -157,9 +157,9 @@ class _Talking(Generic[T]):
         except _OverError as over:
             chunks = chunks_of(work.parsed, over.answer.windows)
             row = answered_row(work, chunks, over.answer, review_hidden=self.review_hidden)
-            talk.row = row | {"tokens": talk.tokens}
+            talk.row = row.having(tokens=talk.tokens)
         except DocumentError as error:
-            talk.row = failed_row(work.arrival, work.parsed, error.failure, error.reason) | {"tokens": talk.tokens}
+            talk.row = failed_row(work.arrival, work.parsed, error.failure, error.reason).having(tokens=talk.tokens)
         else:
             self.waiting.extend((talk, index) for index in range(len(talk.requests)))
             return
@@ -172,7 +172,7 @@ class _Talking(Generic[T]):
             talk = self.talks.popleft()
             self.characters -= talk.characters
             if isinstance(talk.item, Work) and talk.row is not None:
-                talk.row["seconds"] = round(talk.item.seconds + talk.seconds, 6)
+                talk.row = talk.row.having(seconds=round(talk.item.seconds + talk.seconds, 6))
             over.append((talk.item, talk.row))
         return over
 

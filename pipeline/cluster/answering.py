@@ -17,8 +17,8 @@ from pipeline.cluster.errors import BadWorkerError, WorkerLostError, WorkerRefus
 from pipeline.cluster.roster import Member
 from pipeline.cluster.sharing import CHARACTERS, DOCUMENTS, READING, WRITING, Group, Piece, Sharing, places_for
 from pipeline.cluster.wire import format_works, parse_rows
-from pipeline.document import Parsed
-from pipeline.inbox.order import MADE_BY, Row, Work
+from pipeline.document import Parsed, Row
+from pipeline.inbox.order import Work
 
 _LOOK_SECONDS: Final = 0.05
 ROWS, ROW = 16 << 20, 1 << 20
@@ -64,7 +64,7 @@ class _Place(Generic[T]):
         return self.row is not None or not isinstance(self.item, Work)
 
 
-_NOWHERE: Final[_Place[Any]] = _Place(None, {})
+_NOWHERE: Final[_Place[Any]] = _Place(None, Row({}))
 
 
 def made_by(member: Member) -> dict[str, Any]:
@@ -179,7 +179,7 @@ class _Answering(Generic[T]):
             return
         member.documents += len(rows)
         for piece, row in zip(group.pieces, rows, strict=True):
-            self._put(piece, row | {MADE_BY: made_by(member)})
+            self._put(piece, row.having(made_by=made_by(member)))
 
     def _give_up(self) -> None:
         """Let those go who have documents and never answer, though they say that they live."""

@@ -9,10 +9,10 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pipeline.cluster.errors import BadWorkerError
-from pipeline.document import Hidden, Member, Parsed, Picture, Section, Unseen
+from pipeline.document import Hidden, Member, Parsed, Picture, Row, Section, Unseen
 from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.intake import Arrival
-from pipeline.inbox.order import Row, Work
+from pipeline.inbox.order import Work
 from pipeline.outbox.schema import table_schema
 from pipeline.parse import Limits
 from pipeline.parse.child.channel import BadMessageError
@@ -29,8 +29,6 @@ PROTOCOL: Final = 1
 _NESTED: Final[Mapping[str, Callable[..., Any]]] = {
     "sections": Section, "hidden": Hidden, "images": Picture, "unseen": Unseen, "members": _member,
 }  # fmt: skip
-_HEADS: Final = ("document", "path", "parent", "size")
-"""The columns that the head knows and a worker does not: of how a document came."""
 _ENDS: Final = {State.DONE, State.ABSTAINED, State.REVIEW, State.FAILED}
 _LONGEST: Final = 1e7  # seconds of one document
 _HEADER_TYPE, _HEADER, _COMPRESSION, _BATCH = 1, 2, 3, 3
@@ -99,7 +97,7 @@ def _parsed(message: Mapping[str, Any]) -> Parsed:
 
 def format_rows(rows: Sequence[Row]) -> bytes:
     """The message for rows: an Arrow stream of the columns of results."""
-    table = pa.Table.from_pylist([dict(row) for row in rows], schema=table_schema())
+    table = pa.Table.from_pylist(rows, schema=table_schema())
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
@@ -121,27 +119,27 @@ def parse_rows(message: object, works: Sequence[Work]) -> list[Row]:
         rows = table.to_pylist()  # not of other columns: of some a few bytes make a list without end
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise BadWorkerError(f"it answered with no rows: {error}") from error
-    return [_row(row, work) for row, work in zip(rows, works, strict=True)]
+    return [_row(Row(row), work) for row, work in zip(rows, works, strict=True)]
 
 
 def _row(row: Row, work: Work) -> Row:
-    if row["text_sha256"] != work.parsed.text_sha256:
+    if row.text_sha256 != work.parsed.text_sha256:
         raise BadWorkerError("it answered with a row of another text")
     if not _has_ended(row):
         raise BadWorkerError("it answered with a row that is no answer")
-    arrival = work.arrival
-    return row | dict(zip(_HEADS, (arrival.sha256, arrival.path, arrival.parent, arrival.size), strict=True))
+    came = work.arrival  # of which a worker knows nothing
+    return row.having(document=came.sha256, path=came.path, parent=came.parent, size=came.size)
 
 
 def _has_ended(row: Row) -> bool:
     """Whether a row ends its document as a row may that a model made: what is more, nothing that is counted with it is
     missing or endless."""
-    seconds, failed = row["seconds"], row["state"] == State.FAILED
+    seconds, failed = row.seconds, row.state == State.FAILED
     return (
-        row["state"] in _ENDS
-        and (row["failure"] in list(Failure) and row["reason"] is not None if failed else row["failure"] is None)
-        and row["duplicate_of"] is None
-        and row["tokens"] is not None and row["tokens"] >= 0
+        row.state in _ENDS
+        and (row.failure in list(Failure) and row.reason is not None if failed else row.failure is None)
+        and row.duplicate_of is None
+        and row.tokens is not None and row.tokens >= 0
         and seconds is not None and 0 <= seconds < _LONGEST
     )  # fmt: skip
 

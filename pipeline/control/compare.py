@@ -12,8 +12,9 @@ from typing import Any, Final
 from pipeline.answer.heads import with_head
 from pipeline.answer.models import answerer, check_machine, check_model, examine_model, load_model, writing_of
 from pipeline.control.files import HEAD
+from pipeline.document import Row
 from pipeline.errors import ModelRefusedError
-from pipeline.inbox.order import Ended, Row, Work, ended_row
+from pipeline.inbox.order import Ended, Work, ended_row
 from pipeline.learn.reading import open_reader, work_of
 from pipeline.paths.names import file_sha256
 from pipeline.plan import HeadRef, RunPlan
@@ -133,7 +134,7 @@ def _rows(plan: RunPlan, sha256: str, read: Sequence[Work | Ended], progress: Pr
 
 def _said(plan: RunPlan, row: Row) -> Said:
     columns = {column.name: row.get(column.name) for column in plan.task.columns}
-    return Said(row["state"], row.get("reason"), columns, tuple(plan.task.lines(row)))
+    return Said(row.state, row.reason, columns, tuple(plan.task.lines(row)))
 
 
 def _without_scores(value: Any) -> Any:

@@ -138,7 +138,16 @@ class Batches:
         except OSError as error:
             held = f"held: {shown(path)} cannot be read: {error.strerror}"
         else:
-            return self._add(batch)
+            if self.comparing and all(self.comparing.processed(shown(p), sha256) for p, sha256 in batch.files.items()):
+                return "the manifest of a batch that is over: each of its files was processed before"
+            self._batches.append(batch)
+            self._lines += len(batch.files)
+            self._characters += sum(map(len, batch.files))
+            alone = (batch,)
+            for each in batch.files:
+                self._named[each] = (*self._named[each], batch) if each in self._named else alone
+            later = "" if self.comparing else "; the bytes of its files are compared when a run starts"
+            return f"the manifest of a batch, not a document{later}"
         self._scopes.append(_Scope(folder, held=held))
         return f"the manifest of a batch, not a document; its folder is {held}"
 
@@ -183,18 +192,6 @@ class Batches:
             expected = f"at most {MAX_LINES:,} lines, with short names, in all manifests: remove those that are over"
             raise BadManifestError(1, "more", expected)
         return _Batch(path, {os.path.join(folder, name): sha256 for name, sha256 in files.items()})  # noqa: PTH118
-
-    def _add(self, batch: _Batch) -> str:
-        if self.comparing and all(self.comparing.processed(shown(p), sha256) for p, sha256 in batch.files.items()):
-            return "the manifest of a batch that is over: each of its files was processed before"
-        self._batches.append(batch)
-        self._lines += len(batch.files)
-        self._characters += sum(map(len, batch.files))
-        alone = (batch,)
-        for each in batch.files:
-            self._named[each] = (*self._named[each], batch) if each in self._named else alone
-        later = "" if self.comparing else "; the bytes of its files are compared when a run starts"
-        return f"the manifest of a batch, not a document{later}"
 
     def _trouble(self, batch: _Batch) -> str | None:
         """The first file for which the batch cannot be taken, and why; presence is looked at before any bytes."""

@@ -146,7 +146,8 @@ class _Sorting:
         elif not named and self._is_held_open(folder, name):
             self.settling.append((shown(path), HELD_OPEN))
         else:
-            self.ready.append(_candidate(path, status, named))
+            times = (status.st_mtime_ns, status.st_ino, status.st_ctime_ns)
+            self.ready.append(Candidate(path, status.st_size, *times, status.st_mode, named))
 
     def _never(self, folder: str, name: str, path: str, status: os.stat_result) -> str | None:
         """Why the file is no document; a marker or manifest takes effect."""
@@ -205,11 +206,6 @@ class _Sorting:
             ready.sort(key=lambda candidate: rank(candidate.path))
         ignored = ((path, f"{reason}; {waiting[path]}" if path in waiting else reason) for path, reason in self.ignored)
         return Scan(tuple(ready), tuple(self.settling), tuple(self.held), tuple(ignored), self.names, self.unseen)
-
-
-def _candidate(path: str, status: os.stat_result, named: bool) -> Candidate:
-    times = (status.st_mtime_ns, status.st_ino, status.st_ctime_ns)
-    return Candidate(path, status.st_size, *times, status.st_mode, named)
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, str, os.stat_result | str | OSError]]:

@@ -133,7 +133,18 @@ def take(candidate: Candidate, writers: Writers, archive: Path, at_rest: AtRest)
     Raises DocumentError (UNREADABLE, CHANGED_WHILE_READING) and StillChangingError; an OSError means that staging
     cannot be written.
     """
-    source = _open(writers.folder, candidate)
+    try:
+        source = open_beneath(writers.folder, candidate.path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno in _REPLACED:
+            message = "it is gone, or something else is in its place, since the folder was looked at"
+            raise StillChangingError(message) from error
+        if error.errno in _IN_USE:
+            raise StillChangingError(f"it does not open yet: {error.strerror}") from error
+        raise DocumentError(Failure.UNREADABLE, f"it cannot be opened: {error.strerror}") from error
+    if not stat.S_ISREG(os.fstat(source).st_mode):
+        os.close(source)
+        raise StillChangingError("it is no longer a regular file")
     try:
         if not candidate.named and writers.hold(source):
             raise StillChangingError(HELD_OPEN)
@@ -257,22 +268,6 @@ def _stage(
         shutil.rmtree(folder)
         raise
     return replace(arrival, sha256=digest.hexdigest(), staging=folder.name)
-
-
-def _open(folder: Path, candidate: Candidate) -> int:
-    try:
-        descriptor = open_beneath(folder, candidate.path, os.O_RDONLY | os.O_NONBLOCK)
-    except OSError as error:
-        if error.errno in _REPLACED:
-            message = "it is gone, or something else is in its place, since the folder was looked at"
-            raise StillChangingError(message) from error
-        if error.errno in _IN_USE:
-            raise StillChangingError(f"it does not open yet: {error.strerror}") from error
-        raise DocumentError(Failure.UNREADABLE, f"it cannot be opened: {error.strerror}") from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise StillChangingError("it is no longer a regular file")
-    return descriptor
 
 
 def _chunks(source: int, size: int) -> Iterator[bytes]:

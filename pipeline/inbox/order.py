@@ -4,18 +4,14 @@ documents that need no answer."""
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field
-from typing import IO, Any, Final
+from typing import IO
 
-from pipeline.document import Member, Parsed
+from pipeline.document import Member, Parsed, Row
 from pipeline.errors import Failure
 from pipeline.inbox.discover import Candidate
 from pipeline.inbox.intake import INSIDE, Again, Archived, Arrival
 from pipeline.states import State
 from pipeline.text.language import language
-
-Row = dict[str, Any]
-MADE_BY: Final = "made_by"
-"""The key of a row, beside its columns, under which the worker of a cluster that made it stands."""
 
 
 @dataclass(frozen=True)
@@ -29,28 +25,24 @@ class Work:
 
 def failed_row(arrival: Arrival, parsed: Parsed | None, failure: Failure, reason: str) -> Row:
     """The row of a document that has no answer."""
-    ended = {"state": State.FAILED.value, "failure": failure.value, "reason": reason, "tokens": 0, "seconds": 0.0}
-    return input_columns(arrival, parsed) | ended
+    came = input_columns(arrival, parsed)
+    return came.having(state=State.FAILED.value, failure=failure.value, reason=reason, tokens=0, seconds=0.0)
 
 
 def input_columns(arrival: Arrival, parsed: Parsed | None) -> Row:
-    """The columns that say what came in."""
-    columns: Row = {
-        "document": arrival.sha256, "path": arrival.path, "parent": arrival.parent, "size": arrival.size,
-    }  # fmt: skip
-    if parsed:
-        columns |= {
-            "media_type": parsed.media_type,
-            "encoding": parsed.encoding,
-            "encoding_confidence": parsed.encoding_confidence,
-            "language": language(parsed.text),
-            "pages": len(parsed.page_starts) or None,
-            "notes": list(parsed.notes),
-            "hidden": [asdict(hidden) for hidden in parsed.hidden],
-            "parser": parsed.parser,
-            "text_sha256": parsed.text_sha256,
-        }
-    return columns
+    """A row with the columns that say what came in."""
+    row = Row({"document": arrival.sha256, "path": arrival.path, "parent": arrival.parent, "size": arrival.size})
+    return row if not parsed else row.having(
+        media_type=parsed.media_type,
+        encoding=parsed.encoding,
+        encoding_confidence=parsed.encoding_confidence,
+        language=language(parsed.text),
+        pages=len(parsed.page_starts) or None,
+        notes=list(parsed.notes),
+        hidden=[asdict(hidden) for hidden in parsed.hidden],
+        parser=parsed.parser,
+        text_sha256=parsed.text_sha256,
+    )  # fmt: skip
 
 
 Source = Candidate | Again | Archived
@@ -68,18 +60,12 @@ class Ended:
     parsed: Parsed | None = None
 
 
-def ended_row(ended: Ended) -> dict[str, Any]:
+def ended_row(ended: Ended) -> Row:
     """The row of a document that has ended."""
     if ended.failure:
         return failed_row(ended.arrival, None, ended.failure, ended.reason or ended.failure.sentence)
-    return {
-        **input_columns(ended.arrival, ended.parsed),
-        "state": ended.state.value,
-        "reason": ended.reason,
-        "duplicate_of": ended.duplicate_of,
-        "tokens": 0,
-        "seconds": 0.0,
-    }
+    came, state = input_columns(ended.arrival, ended.parsed), ended.state.value
+    return came.having(state=state, reason=ended.reason, duplicate_of=ended.duplicate_of, tokens=0, seconds=0.0)
 
 
 @dataclass(frozen=True)

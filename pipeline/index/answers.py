@@ -1,17 +1,17 @@
 """The answers of the rows of a part, as far as lists show them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.atrest.files import AtRest
+from pipeline.document import Row
 from pipeline.errors import BadPartError
 from pipeline.outbox.parts import open_part
-from pipeline.tasks import TASKS
+from pipeline.tasks import TASKS, task_of
 
 _BATCH = 512
 _CHARACTERS = 200
@@ -37,8 +37,9 @@ def answers(at_rest: AtRest, part: Path) -> Iterator[tuple[int, Answered]]:
             wanted = [path for path in _paths(file) if _is_wanted(path)]
             for batch in file.iter_batches(batch_size=_BATCH, columns=wanted):
                 names = dict.fromkeys(batch.schema.names)
-                for row in _without_empty(batch).to_pylist():
-                    yield int(row["audit_index"]), answered(names | row)
+                for columns in _without_empty(batch).to_pylist():
+                    row = Row(names | columns)
+                    yield row.audit_index, answered(row)
     except (pa.ArrowException, ValueError, LookupError, TypeError) as error:
         raise BadPartError(part) from error
     except OSError as error:
@@ -47,40 +48,19 @@ def answers(at_rest: AtRest, part: Path) -> Iterator[tuple[int, Answered]]:
         raise BadPartError(part) from error
 
 
-def answered(row: Mapping[str, Any]) -> Answered:
+def answered(row: Row) -> Answered:
     """The short form of a row, or of some of its columns."""
-    task = row.get("task") or _task_of(row)
+    task = task_of(row)
     if task is None or task not in TASKS:
         return Answered(task)
     lines = (f"{line.name}{line.text}" for line in TASKS[task].lines(row))
-    scores = sorted(_scores(row), reverse=True) if task == "classify" else sorted(_scores(row))
-    if task == "classify":
-        score = row.get("score")
-        certainty = scores[0] - scores[1] if len(scores) > 1 else score
-    else:
-        score = certainty = scores[0] if scores else None
-    return Answered(task, row.get("label"), score, certainty, shortened("; ".join(lines)))
+    return Answered(task, row.get("label"), *TASKS[task].scores(row), shortened("; ".join(lines)))
 
 
 def shortened(text: str) -> str:
     """The text in one line, cut with an ellipsis."""
     line = " ".join(text[: 4 * _CHARACTERS].split())
     return line if len(line) <= _CHARACTERS else line[: _CHARACTERS - 1] + "…"
-
-
-def _scores(row: Mapping[str, Any]) -> Iterator[float]:
-    """The scores that an answer has: of each label, or of each value that was found."""
-    for label in row.get("scores") or ():
-        yield label["score"]
-    for value in (*(row.get("fields") or ()), *(row.get("values") or ())):
-        if value["value"] is not None and value["score"] is not None:
-            yield value["score"]
-
-
-def _task_of(row: Mapping[str, Any]) -> str | None:
-    """The task of a row from before rows named it: the one whose columns it has."""
-    kinds = ((name, [column.name for column in kind.columns]) for name, kind in TASKS.items())
-    return next((name for name, columns in kinds if any(row.get(each) is not None for each in columns)), None)
 
 
 def _paths(file: pq.ParquetFile) -> list[str]:

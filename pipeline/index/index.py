@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 import audit
+from pipeline.document import Row
 from pipeline.index.asking import (
     behind,
     fact,
@@ -27,7 +28,7 @@ from pipeline.index.filling import Filling
 from pipeline.index.log import AT_ONCE, LogIndex
 from pipeline.index.tables import make_indexes
 from pipeline.index.values import Filter, Item, Night, Page, RunTold, run_from_text
-from pipeline.outbox.results import rows_of
+from pipeline.outbox.results import marked, rows_of
 from pipeline.plan import Site
 from pipeline.records.entries import read_entries
 
@@ -261,9 +262,7 @@ def items_in_order(index: Index, asked: Filter, sort: str, limit: int | None = N
             return
 
 
-def rows_in_order(
-    site: Site, index: Index, asked: Filter, sort: str, limit: int | None = None
-) -> Iterator[dict[str, Any]]:
+def rows_in_order(site: Site, index: Index, asked: Filter, sort: str, limit: int | None = None) -> Iterator[Row]:
     """The rows of these items, as `results` gives them; not of parts that are gone. BadPartError, ValueError."""
     some = list[Item]()
     for item in items_in_order(index, asked, sort, limit):
@@ -274,16 +273,14 @@ def rows_in_order(
     yield from _rows(site, some)
 
 
-def _rows(site: Site, items: list[Item]) -> Iterator[dict[str, Any]]:
+def _rows(site: Site, items: list[Item]) -> Iterator[Row]:
     wanted: dict[str, set[int]] = {}
     for item in items:
         wanted.setdefault(item.part, set()).add(item.entry)
-    found: dict[int, dict[str, Any]] = {}
+    found: dict[int, Row] = {}
     for part, entries in wanted.items():
         if (site.root / part).is_file():
             found |= rows_of(site.at_rest, site.root / part, entries)
     for item in items:
         if item.entry in found:
-            marks: dict[str, Any] = {"other_settings": True} if item.other_settings else {}
-            marks |= {} if item.newer_file is None else {"newer_file": item.newer_file}
-            yield found[item.entry] | {"job": item.job} | marks
+            yield marked(found[item.entry].having(job=item.job), item.other_settings, item.newer_file)

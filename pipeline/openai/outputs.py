@@ -2,14 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from pipeline.document import Row
 from pipeline.errors import Failure
 from pipeline.openai.body import compact
 
-Row = Mapping[str, Any]
 _OK = 200
 
 
@@ -20,7 +19,7 @@ def is_output(row: Row) -> bool:
 
 def format_line(row: Row) -> bytes:
     """The line of a request, which depends on its row alone. Its ids are made of digests."""
-    name = f"{row['parent']} {row['path']} {row['document']}"
+    name = f"{row.parent} {row.path} {row.document}"
     request = {
         "id": f"batch_req_{_digest('batch_req', name)}",
         "custom_id": row["custom_id"],
@@ -33,12 +32,12 @@ def format_line(row: Row) -> bytes:
 def _response(row: Row, request_id: str) -> dict[str, Any]:
     body = json.loads(row["body"])
     if is_output(row):
-        finished: datetime = row["finished_at"]
-        made_by = _digest("fp", f"{row['model_sha256']} {row['numerics']}")[:12]
+        assert isinstance(row.finished_at, datetime)  # the row is as the table has it
+        made_by = _digest("fp", f"{row.model_sha256} {row.numerics}")[:12]
         body = {
             "id": body["id"],
             "object": body["object"],
-            "created": int(finished.timestamp()),
+            "created": int(row.finished_at.timestamp()),
             **{key: value for key, value in body.items() if key not in ("id", "object")},
             "system_fingerprint": f"fp_{made_by}",
         }
@@ -49,8 +48,8 @@ def _error(row: Row) -> dict[str, Any]:
     """The error that the row has; of one that could not be read as a request, or was not come to, the failure."""
     if row["error"]:
         return {"code": row["error"]["code"], "message": row["error"]["message"]}
-    code = "invalid_json_line" if row["failure"] == Failure.INVALID_REQUEST else row["failure"]
-    return {"code": code, "message": row["reason"]}
+    code = "invalid_json_line" if row.failure == Failure.INVALID_REQUEST else row.failure
+    return {"code": code, "message": row.reason}
 
 
 def _digest(kind: str, name: str) -> str:

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from pipeline.document import Row
 from pipeline.inbox.intake import Arrival, staging_of
-from pipeline.inbox.order import MADE_BY
 from pipeline.outbox.deletion import delete
 from pipeline.outbox.markdown import format_markdown
 from pipeline.outbox.outputs import Outputs
@@ -32,7 +32,6 @@ from pipeline.records.types import Deleted, Deletion, Document, MadeFile, Part, 
 from pipeline.states import ANSWERED
 from pipeline.tasks import name_of
 
-Row = dict[str, Any]
 R = TypeVar("R", bound=Record)
 _IN_ENTRY = (
     "document", "path", "parent", "size", "media_type", "encoding", "encoding_confidence", "language", "pages",
@@ -60,7 +59,7 @@ def stage(
     table = pa.Table.from_pylist(rows, schema=table_schema())
     check(table.nbytes)
     sha256 = write_table(site.at_rest, staging / staged_name(part.file), salted(table) if private else table)
-    made = entries(table.to_pylist())
+    made = entries([Row(values) for values in table.to_pylist()])
     written = hide(site, part.job, made, part.first) if private else made
     sync(staging, site.root / "archive" / part.job, *site.key_folders)
     return Staged(replace(part, sha256=sha256), written)
@@ -123,12 +122,12 @@ class Committer:
             delete(self.plan.site, record)
             self._placed.append(self._mine(Deleted(deletion=number)))
 
-    def commit(self, rows: Sequence[tuple[Row, Arrival]]) -> None:
-        """Make a part of these rows: one entry a row, then one for the part."""
+    def commit(self, made: Sequence[tuple[Row, Arrival]]) -> list[Row]:
+        """Make a part of these rows: one entry a row, then one for the part. The rows with their places."""
         plan, name = self.plan, f"outbox/{self.plan.job}/part-{self.run}-{len(self.parts) + 1:05d}.parquet"
         first = self.log.next_index + len(self._placed)
-        for number, (row, arrival) in enumerate(rows, first):
-            row |= self._place(row, number, arrival)
+        rows = [self._placed_row(row, number, arrival) for number, (row, arrival) in enumerate(made, first)]
+        for number, (_, arrival) in enumerate(made, first):
             if arrival.staging:
                 staging_of(plan.archive, arrival.staging).rename(staging_of(plan.archive, str(number)))
         part = self._mine(Part(
@@ -136,7 +135,7 @@ class Committer:
             afterwards=plan.input.afterwards,
         ))  # fmt: skip
         staged = stage(
-            plan.site, part, [row for row, _ in rows], partial(self._entries, rows, name),
+            plan.site, part, rows, partial(self._entries, made, name),
             private=plan.private, check=partial(look_before_part, plan, len(rows)),
         )  # fmt: skip
         self.placing = True
@@ -144,6 +143,7 @@ class Committer:
         self.placing = False
         self._placed = [self._mine(Placed(file=name))]
         self.parts.append(plan.site.root / name)
+        return rows
 
     def _entries(self, rows: Sequence[tuple[Row, Arrival]], part: str, made: list[Row]) -> list[Document]:
         outputs = self.outputs.make(made, part) if self.outputs else {}
@@ -152,17 +152,19 @@ class Committer:
             for i, (row, (said, arrival)) in enumerate(zip(made, rows, strict=True))
         ]
 
-    def _place(self, row: Row, number: int, arrival: Arrival) -> Row:
-        """The columns that say where a row stands: of which job and task, and which rows it takes the place of."""
+    def _placed_row(self, row: Row, number: int, arrival: Arrival) -> Row:
+        """The row with where it stands: of which job and task, and which rows it takes the place of."""
         gone = replaced(
             self.last,
-            RowKey(row["document"], row["path"], row["state"]),
+            RowKey(row.document, row.path, row.state),
             number,
             answers_copies(self.plan.input.duplicates),
             arrival.earlier.document if arrival.earlier and arrival.earlier.grown else None,
         )
-        of = {"job": self.plan.job, "task": name_of(self.plan.task), "run": self.run, "audit_index": number}
-        return {**of, "replaces": gone, "supersedes": max(gone, default=None)}
+        return row.having(
+            job=self.plan.job, task=name_of(self.plan.task), run=self.run, audit_index=number,
+            replaces=gone, supersedes=max(gone, default=None),
+        )  # fmt: skip
 
     def _document(self, row: Row, arrival: Arrival, part: str, number: int) -> Document:
         """The entry of row `number` of a part: everything that proves it, so that the one record can stand alone."""
@@ -174,21 +176,21 @@ class Committer:
             part=part,
             row=number,
             **{key: row[key] for key in _IN_ENTRY},
-            hidden=_tuple(row["hidden"]),
-            replaces=_tuple(row.get("replaces")),
-            finished_at=to_text(row["finished_at"]),
-            seconds=round(row["seconds"], 4),
+            hidden=_tuple(row.hidden),
+            replaces=_tuple(row.replaces),
+            finished_at=to_text(row.finished_at),
+            seconds=round(row.seconds, 4),
             path_bytes=None if raw == arrival.path.encode() else base64.b64encode(raw).decode(),
             result_sha256=result_sha256(row),
             markdown=self._write_markdown(row),
-            unread=None if row["document"] else arrival.unread,
+            unread=None if row.document else arrival.unread,
             earlier=arrival.earlier,
             **vars(self.maker),
         )
 
     def _write_markdown(self, row: Row) -> MadeFile | None:
         """The document's Markdown file in staging; None where the job asks for none or there is no answer."""
-        if "markdown" not in self.plan.formats or row["state"] not in ANSWERED:
+        if "markdown" not in self.plan.formats or row.state not in ANSWERED:
             return None
         name = f"outbox/{self.plan.job}/{MARKDOWN}/{markdown_name(row['path'])}"
         return stage_markdown(self.plan.site, self.plan.job, name, row)
@@ -196,14 +198,14 @@ class Committer:
 
 def _by_worker(row: Row, maker: Maker | None) -> dict[str, Any]:
     """The members of a row's entry that tell of the machine that made it, where that was a worker of a cluster."""
-    by = row.get(MADE_BY)
+    by = row.made_by
     if by is None or maker is None:
         return {}
     options = replace(maker.parse_options, isolation=by["isolation"])
     return {"worker": Worker(by["worker"], by["host"]), "engine": by["engine"], "parse_options": options}
 
 
-def _tuple(values: list[Any] | None) -> tuple[Any, ...] | None:
+def _tuple(values: Sequence[Any] | None) -> tuple[Any, ...] | None:
     return None if values is None else tuple(values)
 
 

@@ -12,8 +12,9 @@ import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from pipeline.document import Row
 from pipeline.errors import BadPartError, Failure
 from pipeline.inbox.intake import INSIDE
 from pipeline.openai.outputs import format_line, is_output
@@ -28,8 +29,6 @@ from pipeline.records.history import History
 from pipeline.records.types import Document, MadeFile
 from pipeline.report import Observer
 from pipeline.states import ANSWERED
-
-Row = dict[str, Any]
 
 
 class Key(NamedTuple):
@@ -74,13 +73,13 @@ class Outputs:
         sha256. OSError."""
         due: dict[Key, int] = {}
         for index, row in enumerate(rows):
-            if row["parent"]:
-                key = Key(row["parent"], row["path"].rpartition(INSIDE)[0])
-                self.places.setdefault(key, {})[row["path"]] = Place(part, row["audit_index"])
+            if row.parent:
+                key = Key(row.parent, row.path.rpartition(INSIDE)[0])
+                self.places.setdefault(key, {})[row.path] = Place(part, row.audit_index)
                 if key in self.closed:
                     due[key] = index
-            elif row["state"] in ANSWERED:
-                due[Key(row["document"], row["path"])] = index
+            elif row.state in ANSWERED:
+                due[Key(row.document or "", row.path)] = index
         return {index: self._write(key, {part: rows}) for key, index in due.items()}
 
     def _write(self, key: Key, staged: Mapping[str, Sequence[Row]]) -> tuple[MadeFile, ...]:
@@ -107,7 +106,7 @@ def _rows(site: Site, places: Places, staged: Mapping[str, Sequence[Row]]) -> It
         numbers = [place.number for place in group]
         wanted = set(numbers)
         rows = staged[part] if part in staged else rows_numbered(site.at_rest, site.root / part, wanted)
-        found = {row["audit_index"]: row for row in rows if row["audit_index"] in wanted}
+        found = {row.audit_index: row for row in rows if row.audit_index in wanted}
         yield from (found[number] for number in numbers)
 
 
@@ -185,7 +184,7 @@ def _there(site: Site, entries: Mapping[str, Proved]) -> Places:
         wanted = {entry.number: entry for entry in group}
         try:
             for row in rows_numbered(site.at_rest, site.root / part, wanted):
-                entry = wanted[row["audit_index"]]
+                entry = wanted[row.audit_index]
                 if result_sha256(row) == entry.result_sha256:
                     places[entry.path] = Place(part, entry.number)
         except (BadPartError, OSError):

@@ -3,13 +3,15 @@
 import sys
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from pipeline.atrest.files import AtRest
+from pipeline.document import Row
 from pipeline.errors import BadPartError
 from pipeline.outbox.parts import open_part
 from pipeline.outbox.schema import COPIES, table_schema, to_text
@@ -38,7 +40,7 @@ class _Row(NamedTuple):
 
 def results(
     site: Site, job: str | None = None, *, only_current_settings: bool = False, today: Mapping[str, str] | None = None
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Row]:
     """The current rows as plain values, by job and path. BadPartError.
 
     A row made by other settings than those of its job has `other_settings`: True beside its columns. `today` has the
@@ -52,75 +54,81 @@ def results(
             yield from _of_job(site.at_rest, folder, only_current_settings, (today or {}).get(folder.name))
 
 
-def row_at(at_rest: AtRest, part: Path, number: int) -> dict[str, Any]:
+def row_at(at_rest: AtRest, part: Path, number: int) -> Row:
     """One row of a part, from 0, as plain values. BadPartError."""
     return _Reader(at_rest, part).row(number)
 
 
-def rows_of(at_rest: AtRest, part: Path, entries: Collection[int]) -> dict[int, dict[str, Any]]:
+def rows_of(at_rest: AtRest, part: Path, entries: Collection[int]) -> dict[int, Row]:
     """The rows of these entries in a part, as plain values, by entry. BadPartError, OSError."""
-    found = {}
-    for row in rows_numbered(at_rest, part, entries):
-        ended = row["finished_at"]
-        found[row["audit_index"]] = row | {"finished_at": to_text(ended) if ended else None}
-    return found
+    return {row.audit_index: _plain(row) for row in rows_numbered(at_rest, part, entries)}
 
 
-def read_row(at_rest: AtRest, part: Path, entry: int) -> dict[str, Any] | None:
+def _plain(row: Row) -> Row:
+    """The row with its moment as a text."""
+    ended = row.finished_at
+    return row.having(finished_at=to_text(ended) if isinstance(ended, datetime) else None)
+
+
+def marked(row: Row, other_settings: bool, newer_file: int | None) -> Row:
+    """The row with those of its marks that are set, beside its columns."""
+    row = row.having(other_settings=True) if other_settings else row
+    return row if newer_file is None else row.having(newer_file=newer_file)
+
+
+def read_row(at_rest: AtRest, part: Path, entry: int) -> Row | None:
     """The row of an entry in a part, as plain values; None if the part has none. BadPartError, OSError."""
     with _ours(part), open_part(at_rest, part) as file:
         entries = file.read(columns=["audit_index"]).column("audit_index").to_pylist()
     return row_at(at_rest, part, entries.index(entry)) if entry in entries else None
 
 
-def rows_numbered(at_rest: AtRest, part: Path, entries: Container[int]) -> Iterator[dict[str, Any]]:
+def rows_numbered(at_rest: AtRest, part: Path, entries: Container[int]) -> Iterator[Row]:
     """The rows of a part whose entries are asked for, as the table has them. BadPartError, OSError."""
     for batch in batches(at_rest, part):
         with _ours(part):
             numbers = batch.column("audit_index").to_pylist()
             rows = batch.take(pa.array([at for at, number in enumerate(numbers) if number in entries], pa.int64()))
             found = rows.to_pylist()
-        yield from found
+        yield from map(Row, found)
 
 
-def _of_job(at_rest: AtRest, folder: Path, only_current_settings: bool, today: str | None) -> Iterator[dict[str, Any]]:
+def _of_job(at_rest: AtRest, folder: Path, only_current_settings: bool, today: str | None) -> Iterator[Row]:
     parts = sorted(folder.glob("part-*.parquet"))
     reader = lru_cache(_OPEN)(lambda part: _Reader(at_rest, parts[part]))
     rows, newest, newer = _current(at_rest, parts)
     for row in rows:
         other = row.settings != (today or newest)
         if not (only_current_settings and other):
-            marks: dict[str, Any] = {"other_settings": True} if other else {}
-            marks |= {} if (after := newer[row.file]) is None else {"newer_file": after}
-            yield reader(row.part).row(row.number) | {"job": folder.name} | marks
+            yield marked(reader(row.part).row(row.number).having(job=folder.name), other, newer[row.file])
 
 
 def _current(at_rest: AtRest, parts: Sequence[Path]) -> tuple[list[_Row], str, list[int | None]]:
     """The rows whose place no other one took (current.py), by path; the settings of the newest row of a run; and of
     each file the row of the newest one at its path."""
-    rows, old, replaced, versions = list[_Row](), list[dict[str, Any]](), Replaced(), Versions()
+    rows, old, replaced, versions = list[_Row](), list[Row](), Replaced(), Versions()
     for part, path in enumerate(parts):
         for number, row in enumerate(_narrow(at_rest, path)):
-            settings, decided = sys.intern(row["job_digest"] or ""), row["review"] is not None
-            file = versions.add(RowKey(row["document"], row["path"], row["state"]), row["audit_index"])
-            rows.append(_Row(row["path"], row["audit_index"], part, number, settings, decided, file))
-            if row["replaces"] is None:
+            settings = sys.intern(row.job_digest or "")
+            file = versions.add(RowKey(row.document, row.path, row.state), row.audit_index)
+            rows.append(_Row(row.path, row.audit_index, part, number, settings, row.decided is not None, file))
+            if row.replaces is None:
                 old.append(row)
             else:
                 _add(replaced, row)
-    for row in sorted(old, key=lambda row: row["audit_index"]):
+    for row in sorted(old, key=lambda row: row.audit_index):
         _add(replaced, row)
     made = [row for row in rows if not row.decided]  # a decision keeps the settings of the row that was seen
     newest = max(made, key=lambda row: row.entry).settings if made else ""
     return sorted(row for row in rows if row.entry not in replaced.by), newest, versions.newer()
 
 
-def _add(replaced: Replaced, row: dict[str, Any]) -> None:
-    key = RowKey(row["document"], row["path"], row["state"])
-    replaced.add(key, row["audit_index"], row["replaces"], row["copies"])
+def _add(replaced: Replaced, row: Row) -> None:
+    key = RowKey(row.document, row.path, row.state)
+    replaced.add(key, row.audit_index, row.replaces, row["copies"])
 
 
-def _narrow(at_rest: AtRest, path: Path) -> Iterator[dict[str, Any]]:
+def _narrow(at_rest: AtRest, path: Path) -> Iterator[Row]:
     """The columns that decide, of all rows of a part."""
     with _ours(path), open_part(at_rest, path) as file:
         about, there = file.schema_arrow.metadata or {}, file.schema_arrow.names
@@ -130,7 +138,7 @@ def _narrow(at_rest: AtRest, path: Path) -> Iterator[dict[str, Any]]:
             raise BadPartError(path)
         more = {"replaces": None, "review": None, "copies": COPIES.encode() in about}
         rows = table.to_pylist()
-    yield from ({**more, **row} for row in rows)
+    yield from (Row({**more, **row}) for row in rows)
 
 
 class _Reader:
@@ -143,7 +151,7 @@ class _Reader:
         self._batches = batches(at_rest, part)
         self._names: dict[str, None] = {}
 
-    def row(self, number: int) -> dict[str, Any]:
+    def row(self, number: int) -> Row:
         """The row as plain values. BadPartError."""
         with _ours(self._part):
             if number < self._first:
@@ -151,9 +159,7 @@ class _Reader:
             while self._batch is None or number >= self._first + len(self._batch):
                 self._first += len(self._batch or ())
                 self._batch = self._next()
-            row: dict[str, Any] = self._names | self._batch.slice(number - self._first, 1).to_pylist()[0]
-            ended = row["finished_at"]
-            return row | {"finished_at": to_text(ended) if ended else None}
+            return _plain(Row(self._names | self._batch.slice(number - self._first, 1).to_pylist()[0]))
 
     def _next(self) -> pa.RecordBatch:
         """The next batch without the columns that are null in all of it: those of other tasks need not be decoded."""

@@ -2,7 +2,6 @@
 
 import hashlib
 import secrets
-from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 import audit
+from pipeline.document import Row
 from pipeline.tasks import EVIDENCE, TASKS, Task, name_of
 
 VERSION = 3
@@ -59,10 +59,9 @@ def salted(table: pa.Table) -> pa.Table:
     return table.replace_schema_metadata({**(table.schema.metadata or {}), **salt})
 
 
-def as_read_back(row: Mapping[str, Any], task: Task) -> dict[str, Any]:
+def as_read_back(row: Row, task: Task) -> Row:
     """The row as the table gives it back."""
-    read: dict[str, Any] = pa.Table.from_pylist([{**row, "task": name_of(task)}], schema=table_schema()).to_pylist()[0]
-    return read
+    return Row(pa.Table.from_pylist([row.having(task=name_of(task))], schema=table_schema()).to_pylist()[0])
 
 
 def to_text(moment: datetime) -> str:
@@ -70,15 +69,15 @@ def to_text(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def result_columns(row: Mapping[str, Any]) -> dict[str, Any]:
+def result_columns(row: Row) -> dict[str, Any]:
     """The columns of a row that the document, the settings and the software determine.
 
     Not those of the run; not `supersedes`, which depends on what was there before; not `review` where nobody decided
     the row; and where a row names its task, not what is null because it is a column of another one: so a row has the
     same columns whatever tasks there will be.
     """
-    others = {name for name in _columns_of_others(row.get("task") or "", tuple(TASKS)) if row.get(name) is None}
-    if row.get("review") is None:
+    others = {name for name in _columns_of_others(row.task or "", tuple(TASKS)) if row.get(name) is None}
+    if row.decided is None:
         others.add("review")
     return {name: value for name, value in row.items() if name not in _NO_RESULT and name not in others}
 
@@ -91,6 +90,6 @@ def _columns_of_others(task: str, tasks: tuple[str, ...]) -> frozenset[str]:
     return every - names.get(task, every)
 
 
-def result_sha256(row: Mapping[str, Any]) -> str:
+def result_sha256(row: Row) -> str:
     """sha256 of the canonical JSON of `result_columns` of the row as the table gives it back."""
     return hashlib.sha256(audit.canonical(result_columns(row))).hexdigest()

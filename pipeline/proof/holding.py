@@ -5,11 +5,13 @@ Each check takes one picklable task, so that it can be done by another process, 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pipeline.atrest.files import AtRest
+from pipeline.document import Row
 from pipeline.errors import BadPartError
 from pipeline.inbox.intake import COPY, staging_of
 from pipeline.outbox.placement import archive_folder, staged_name
@@ -95,7 +97,7 @@ def check_files(task: FilesTask) -> Found:
 def _waits(task: FilesTask, name: str, sha256: str) -> bool:
     """Whether a report is staged still, and in its place lies none, or the one that it takes the place of."""
     path = task.root / name
-    staged = path.parent / ".staging" / staged_name(name)
+    staged = path.parents[1] / ".staging" / staged_name(name)
     if staged.is_symlink() or not staged.is_file() or path.is_symlink():
         return False
     is_before = not path.exists() or (path.is_file() and file_sha256(path) == task.before.get(name))
@@ -159,19 +161,19 @@ def _check_rows(path: Path, task: PartTask, found: Found) -> None:
         found.alter(name, task.part.n, "it is no table that can be read")
 
 
-def _rows(path: Path, at_rest: AtRest) -> Iterator[dict[str, Any]]:
+def _rows(path: Path, at_rest: AtRest) -> Iterator[Row]:
     for batch in batches(at_rest, path):
         try:
-            yield from batch.to_pylist()
+            yield from map(Row, batch.to_pylist())
         except ValueError as error:  # text that is no UTF-8
             raise BadPartError(path) from error
 
 
-def _is_of(row: Mapping[str, Any], entry: ProvedRow) -> bool:
+def _is_of(row: Row, entry: ProvedRow) -> bool:
     try:
         said = [getattr(entry, name) == row[name] for name in (*_AGAIN, *_SINCE_2) if name in row or name in _AGAIN]
-        same = entry.n == row["audit_index"] and entry.finished_at == to_text(row["finished_at"])
-        return all(said) and same and entry.result_sha256 == result_sha256(row)
+        same = isinstance(row.finished_at, datetime) and entry.finished_at == to_text(row.finished_at)
+        return all(said) and entry.n == row.audit_index and same and entry.result_sha256 == result_sha256(row)
     except (LookupError, TypeError, AttributeError, ValueError):
         return False
 

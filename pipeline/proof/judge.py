@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 import engine
+from pipeline.document import Row
 from pipeline.errors import BadPartError, Failure
 from pipeline.outbox.results import row_at
 from pipeline.outbox.schema import as_read_back, result_columns, result_sha256
@@ -15,7 +16,6 @@ from pipeline.records.types import Document
 from pipeline.states import State
 from pipeline.tasks import Task
 
-Row = dict[str, Any]
 _BY_LIMIT = (Failure.TIMEOUT, Failure.OUT_OF_MEMORY, Failure.TOO_LONG)
 _PAGE_LOST = "not recognised: "  # the note of a page that text recognition gave up, mostly for its time
 
@@ -97,8 +97,8 @@ class Judge:
         if made.get("failure") in _BY_LIMIT:
             return verdict_of(entry, Verdict.INCOMPARABLE, f"reading it came to a limit here: {made['reason']}")
         row = _like(entry, made)
-        text, result = row["text_sha256"] == entry.text_sha256, result_sha256(self._read(row))
-        named = row | {"parser": entry.parser} if row["parser"] and entry.parser else row
+        text, result = row.text_sha256 == entry.text_sha256, result_sha256(self._read(row))
+        named = row.having(parser=entry.parser) if row.parser and entry.parser else row
         same = text and result == entry.result_sha256
         makers = dict(self._makers(entry, row, same))
         if same:
@@ -119,7 +119,7 @@ class Judge:
 
     def _makers(self, entry: Document, row: Row, same: bool) -> Iterator[tuple[str, str]]:
         """Yield the makers of the row that are not the same now."""
-        then, now = entry.parser, row["parser"]
+        then, now = entry.parser, row.parser
         if then and now and then != now:
             yield "parser", f"parser: {then} then, {now} now"
         elif entry.parse_options.ocr != self.ocr and ("tesseract " in (then or "") or not same):
@@ -159,13 +159,14 @@ class Judge:
 
 def _like(entry: Document, made: Row) -> Row:
     """The new row with the columns of the maker as they were, and in the reason what Tesseract lacked then."""
-    row = {"parser": None, "text_sha256": None, "reason": None, **made}
-    then = entry.reason or ""
-    if row.get("failure") == Failure.NEEDS_OCR and then.startswith(f"{row['reason']}; "):
-        row["reason"] = then
-    kept = {name: getattr(entry, name) for name in ("model_sha256", "numerics", "job_digest")}
-    return {**row, **kept, "software": label(entry.software)}
+    then, reason = entry.reason or "", made.reason
+    if made.failure == Failure.NEEDS_OCR and then.startswith(f"{reason}; "):
+        reason = then
+    return made.having(
+        parser=made.parser, text_sha256=made.text_sha256, reason=reason, model_sha256=entry.model_sha256,
+        numerics=entry.numerics, job_digest=entry.job_digest, software=label(entry.software),
+    )  # fmt: skip
 
 
 def _lost_pages(row: Row) -> bool:
-    return any(_PAGE_LOST in note for note in [*(row.get("notes") or ()), row.get("reason") or ""])
+    return any(_PAGE_LOST in note for note in [*(row.notes or ()), row.reason or ""])

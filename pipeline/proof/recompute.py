@@ -13,7 +13,7 @@ from typing import Any
 import engine
 from pipeline.answer.compute import Embedding
 from pipeline.answer.converse import Conversing
-from pipeline.document import Member
+from pipeline.document import Member, Row
 from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.decide import Decisions
 from pipeline.inbox.feed import alone
@@ -26,7 +26,6 @@ from pipeline.proof.kept import BytesGoneError, kept, kept_container
 from pipeline.records.history import History
 from pipeline.records.types import Document
 
-Row = dict[str, Any]
 _CONTAINERS = 4  # of which what was in them is remembered: the entries of one follow one another
 
 

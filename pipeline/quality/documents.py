@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import audit
 from pipeline.answer.machine import give_back_freed
 from pipeline.answer.models import answerer, load_model
-from pipeline.document import Parsed
+from pipeline.document import Parsed, Row
 from pipeline.inbox.order import Work
 from pipeline.learn.reading import read_once
 from pipeline.learn.seen import RUN, Seen, fingerprints, text_digest, words_of
@@ -25,7 +25,6 @@ from pipeline.tasks.examples import Example, Mistake, refused
 from pipeline.text.sentences import split_sentences
 
 Progress = Callable[[int, int, str], None]
-Row = dict[str, Any]
 LEAST: Final = 8  # words of a text that is looked for as a sentence or line in another one: fewer stand anywhere
 _REMEDY: Final = "leave it out of the evaluation, or learn without it"
 
@@ -147,7 +146,7 @@ def answer(plan: RunPlan, model_sha256: str, works: Sequence[Work], progress: Pr
         rows += [row for _, row in group if row is not None]
         progress(len(rows), len(works), f"answering on {plan.model.name}")
     seconds = time.perf_counter() - begun
-    tokens = sum(row.get("tokens") or 0 for row in rows)
+    tokens = sum(row.tokens or 0 for row in rows)
     return Answered(tuple(rows), tokens, seconds, _peak() if told else None)
 
 

@@ -301,7 +301,7 @@ def _measured(
     seconds = max(documents.seconds + answered.seconds, 1e-6)
     hourly, tokens = _HOUR * len(documents.works) / seconds, _HOUR * answered.tokens / seconds
     head = variant.plan.model.head
-    states = {state.value: sum(row["state"] == state for row in answered.rows) for state in OF_RUNS}
+    states = {state.value: sum(row.state == state for row in answered.rows) for state in OF_RUNS}
     return Measured(
         name=variant.name,
         own=variant.own,

@@ -53,7 +53,9 @@ def history_of(site: Site, size: int, job: str) -> History:
     if size >= LONG:
         path = site.state / "history" / f"{job}.sqlite"
         with contextlib.suppress(sqlite3.Error, OSError, ValueError, audit.KeyRefused):
-            version, of, digest = json.loads(_key_of(path))
+            with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+                ((key,),) = db.execute("SELECT value FROM about WHERE name = 'key'")
+            version, of, digest = json.loads(str(key))
             if (version, of) == (_VERSION, job):
                 index = _Index(site, path, _text([version, of, digest]), only_read=True)
                 index.history.job, index.history.job_digest = job, digest
@@ -103,12 +105,6 @@ KNOWN = Known()
 """What this process knows."""
 
 
-def _key_of(path: Path) -> str:
-    with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-        ((key,),) = db.execute("SELECT value FROM about WHERE name = 'key'")
-    return str(key)
-
-
 class _Index:
     """The file, and the history in it. sqlite3.Error, OSError or ValueError: it is no such file, or not to be had."""
 
@@ -136,8 +132,14 @@ class _Index:
             fold(self._next(entries), self.history)
             if self.history.openings:
                 return False
-            if not self._only_read:
-                self._save(before)
+            if not self._only_read and self.size > before:
+                root = audit.root_of(self._site.audit, self._site.public_key, self.size)
+                self._db.execute("BEGIN IMMEDIATE")
+                rest = _text(self._tables.save(self.history))
+                about = {"key": self._key, "size": self.size, "root": root, "rest": rest}
+                self._db.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about.items())
+                self._db.execute("COMMIT")
+                write_seal(self._path, self._secret)
         self._db.execute("PRAGMA query_only = ON")
         return True
 
@@ -147,16 +149,6 @@ class _Index:
             yield entry
             if count >= _AT_ONCE and not isinstance(entry, Document):
                 return
-
-    def _save(self, before: int) -> None:
-        if self.size > before:
-            root = audit.root_of(self._site.audit, self._site.public_key, self.size)
-            self._db.execute("BEGIN IMMEDIATE")
-            rest = _text(self._tables.save(self.history))
-            about = {"key": self._key, "size": self.size, "root": root, "rest": rest}
-            self._db.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about.items())
-            self._db.execute("COMMIT")
-            write_seal(self._path, self._secret)
 
 
 def _connected(path: Path, only_read: bool) -> sqlite3.Connection:

@@ -141,7 +141,9 @@ class Reader:
         if file != self._file:
             self._file, self._openings = file, read_openings(file)
         hidden = hidden_members(entry)
-        values = _values(entry, hidden, self._openings.get(entry["n"], {}))
+        opening = self._openings.get(entry["n"], {})
+        said = {key: opening[key] for key in hidden if _is_pair(opening.get(key))}
+        values = {key: value for key, (salt, value) in said.items() if audit.check_commitment(entry[key], salt, value)}
         if values.keys() == set(hidden):
             return {**entry, **values, "closed": []}
         return {**entry, **{key: entry[key] if key == "path" else None for key in hidden}, "closed": hidden}
@@ -150,11 +152,6 @@ class Reader:
 def hidden_members(entry: Mapping[str, Any]) -> list[str]:
     """The members of an entry, as the log has it, that are commitments."""
     return sorted(key for key, value in entry.items() if audit.is_commitment(value))
-
-
-def _values(entry: Mapping[str, Any], hidden: Collection[str], opening: Opening) -> dict[str, Any]:
-    said = {key: opening[key] for key in hidden if _is_pair(opening.get(key))}
-    return {key: value for key, (salt, value) in said.items() if audit.check_commitment(entry[key], salt, value)}
 
 
 def _is_pair(said: Any) -> bool:

@@ -159,16 +159,13 @@ def check_request(request: Request) -> None:
         raise ValueError("the row that was seen is named by no number")
     if request.action not in ACTIONS:
         raise ValueError(f"a row is {', '.join(ACTIONS[:-1])} or {ACTIONS[-1]}, and not {request.action!r}")
-    _check_person(request.by)
+    by = request.by
+    if not isinstance(by, str) or not by.strip() or not by.isprintable() or len(by) > MOST_NAME:
+        raise ValueError(f"who decides has a name of 1 to {MOST_NAME} printable characters")
     if request.reason is not None and not _is_reason(request.reason):
         raise ValueError(f"a reason is a text of 1 to {MOST_REASON:,} characters, or there is none")
     if request.answer is not None and not isinstance(request.answer, Mapping):
         raise ValueError("an answer says by name what is to be changed")
-
-
-def _check_person(by: Any) -> None:
-    if not isinstance(by, str) or not by.strip() or not by.isprintable() or len(by) > MOST_NAME:
-        raise ValueError(f"who decides has a name of 1 to {MOST_NAME} printable characters")
 
 
 def _is_reason(reason: Any) -> bool:

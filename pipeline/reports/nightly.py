@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from pipeline.document import Row
 from pipeline.errors import BadPartError
 from pipeline.outbox.placement import move_reports, staged_name, sync
 from pipeline.outbox.results import batches
@@ -28,7 +29,6 @@ from pipeline.reports.rows import rows_of
 from pipeline.reports.shares import Tally, added, positive
 from pipeline.tasks import name_of
 
-Row = Mapping[str, Any]
 _SALT: Final = 32  # bytes
 ENCRYPTED: Final = "Results are encrypted, and this report is not: `cloister results` and the console show the rows."
 
@@ -178,7 +178,7 @@ def _rows(site: Site, parts: Iterable[Part]) -> Iterator[Row]:
         path = site.root / part.file
         if path.is_file() and file_sha256(path) == part.sha256:
             for batch in batches(site.at_rest, path):
-                yield from batch.to_pylist()
+                yield from map(Row, batch.to_pylist())
 
 
 def _told(error: Exception) -> str:

@@ -1,12 +1,13 @@
 """The rows that a report shows: what a person has to know of one, in a few words, and how it is found again."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
+from pipeline.document import Row
 from pipeline.errors import BadPartError
 from pipeline.outbox.results import rows_numbered
 from pipeline.outbox.schema import result_sha256
@@ -16,13 +17,11 @@ from pipeline.plan import Site
 from pipeline.records.entries import documents_at
 from pipeline.records.types import Document
 from pipeline.states import ANSWERED
-from pipeline.tasks import TASKS
+from pipeline.tasks import TASKS, kind_of
 
 _ANSWER: Final = 160  # characters
 _REASON: Final = 200
 _PATH: Final = 160
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -50,16 +49,16 @@ class ShownRow:
 def shown_row(row: Row, job: str) -> ShownRow:
     """Make what is shown of a row of the job."""
     return ShownRow(
-        row["audit_index"], job, row["path"], row.get("document"), row["state"], row.get("failure"),
-        answer_of(row, _ANSWER), one_line(row.get("reason") or "", _REASON), certainty(row), _where(row),
+        row.audit_index, job, row.path, row.document, row.state, row.failure,
+        answer_of(row, _ANSWER), one_line(row.reason or "", _REASON), certainty(row), _where(row),
     )  # fmt: skip
 
 
 def answer_of(row: Row, most: int, *, doubtful_first: bool = True) -> str:
     """The answer of a row in one line of so many characters, the least certain values first or as they stand; empty
     where there is none."""
-    kind = TASKS.get(row.get("task") or "")
-    lines = list(kind.lines(row)) if kind and row["state"] in ANSWERED else []
+    kind = TASKS.get(row.task or "")
+    lines = list(kind.lines(row)) if kind and row.state in ANSWERED else []
     if doubtful_first:
         lines.sort(key=lambda line: 1.0 if line.score is None else line.score)
     said = (f"{line.name}{line.text}" + (f" ({line.score:.2f})" if line.score is not None else "") for line in lines)
@@ -68,31 +67,18 @@ def answer_of(row: Row, most: int, *, doubtful_first: bool = True) -> str:
 
 def certainty(row: Row) -> float | None:
     """The score of the label, or of the least certain value; None where the answer has none."""
-    if row.get("label") is not None:
-        return row["score"]  # type: ignore[no-any-return]
-    values = [*(row.get("fields") or ()), *(row.get("values") or ())]
-    scores = [each["score"] for each in values if each["value"] is not None and each["score"] is not None]
-    return min(scores, default=None)
-
-
-def kinds(row: Row) -> Iterator[str]:
-    """Return what the answer is of: its label, or the fields and parts that have a value."""
-    if row.get("label") is not None:
-        yield row["label"]
-    yield from (each["name"] for each in row.get("fields") or () if each["value"] is not None)
-    yield from (each["pointer"] for each in row.get("values") or () if each["value"] is not None)
+    kind = kind_of(row)
+    return kind.scores(row)[0] if kind and any(kind.topics(row)) else None
 
 
 def _where(row: Row) -> str:
-    passage = next(iter(row.get("evidence") or ()), None)
-    if passage is None:
+    place = next(iter(row.evidence), None)
+    if place is None:
         return ""
-    page = f"page {passage['page']}" if passage["page"] else ""
-    section = one_line(passage.get("section") or "", 60)
-    return page or section
+    return f"page {place.page}" if place.page else one_line(place.section or "", 60)
 
 
-def rows_of(site: Site, numbers: Collection[int]) -> Iterator[dict[str, Any]]:
+def rows_of(site: Site, numbers: Collection[int]) -> Iterator[Row]:
     """The rows of these entries, as far as they are in their parts and as the log proves them."""
     parts: dict[str, dict[int, Document]] = defaultdict(dict)
     for entry in documents_at(site, numbers):
@@ -100,7 +86,7 @@ def rows_of(site: Site, numbers: Collection[int]) -> Iterator[dict[str, Any]]:
     for name, entries in parts.items():
         try:
             for row in rows_numbered(site.at_rest, site.root / name, entries):
-                if result_sha256(row) == entries[row["audit_index"]].result_sha256:
+                if result_sha256(row) == entries[row.audit_index].result_sha256:
                     yield row
         except (BadPartError, OSError):
             continue
@@ -108,5 +94,5 @@ def rows_of(site: Site, numbers: Collection[int]) -> Iterator[dict[str, Any]]:
 
 def original_of(root: Path, row: ShownRow) -> str | None:
     """The link from outbox/JOB/_reports/ to the bytes of a row's document, if they are kept: a relative URL."""
-    found = kept_original(root, {"job": row.job, "path": row.path, "document": row.sha256, "state": row.state})
+    found = kept_original(root, row.job, row.path, row.sha256, row.state)
     return None if found is None else quote(f"../../../{found.relative_to(root)}".encode(errors="surrogateescape"))

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
+from pipeline.document import Row
 from pipeline.records.types import Pace, Shares
-from pipeline.reports.rows import ShownRow, certainty, kinds, shown_row
+from pipeline.reports.rows import ShownRow, certainty, shown_row
 from pipeline.states import State
+from pipeline.tasks import kind_of
 
 BINS: Final = 20
 LISTED: Final = 20
@@ -20,8 +22,6 @@ OTHERS: Final = ""
 _LABELS: Final = 60
 _NAME: Final = 80  # characters of a label
 _TIMES: Final = 120  # equal times of a Pace, at most
-
-Row = Mapping[str, Any]
 
 
 @dataclass
@@ -35,13 +35,13 @@ class Lists:
 
     def add(self, row: Row, job: str) -> None:
         """Add a row, if there is room or it is less certain than one that is there."""
-        state, score = row["state"], certainty(row)
+        state, score = row.state, certainty(row)
         if state == State.FAILED:
             _append(self.failed, row, job)
         elif state in (State.REVIEW, State.ABSTAINED):
             _append(self.look, row, job)
         elif state == State.DONE and score is not None:
-            key = (-score, -row["audit_index"])
+            key = (-score, -row.audit_index)
             if len(self.uncertain) < LISTED:
                 heapq.heappush(self.uncertain, (*key, shown_row(row, job)))
             elif key > self.uncertain[0][:2]:
@@ -90,12 +90,12 @@ class Tally:
 
     def take(self, row: Row) -> None:
         """Take in a row that was committed; no correction by a person, which is no work of the night."""
-        if row.get("review"):
+        if row.decided:
             return
-        self.first = row["audit_index"] if self.first is None else min(self.first, row["audit_index"])
+        self.first = row.audit_index if self.first is None else min(self.first, row.audit_index)
         self.rows += 1
-        self.replaced.extend(row.get("replaces") or ())
-        self.digests.add(row["job_digest"])
+        self.replaced.extend(row.replaces or ())
+        self.digests.add(row.job_digest or "")
         self._count(row, 1)
         self.lists.add(row, self.job)
 
@@ -104,17 +104,18 @@ class Tally:
         self._count(row, -1)
 
     def _count(self, row: Row, by: int) -> None:
-        self._states[row["state"]] += by
-        if row.get("failure"):
-            self._failures[row["failure"]] += by
-        if row["state"] == State.DONE:
-            for kind in kinds(row):
-                name = kind[:_NAME]
+        self._states[row.state] += by
+        if row.failure:
+            self._failures[row.failure] += by
+        if row.state == State.DONE:
+            kind = kind_of(row)
+            for topic in kind.topics(row) if kind else ():
+                name = topic[:_NAME]
                 self._labels[name if name in self._labels or len(self._labels) < _LABELS else OTHERS] += by
             if (score := certainty(row)) is not None:
                 self._scores[min(max(int(score * BINS), 0), BINS - 1)] += by
-        if row.get("finished_at") is not None:
-            self._pace.add(_second(row["finished_at"]), by)
+        if isinstance(row.finished_at, datetime):
+            self._pace.add(int(row.finished_at.timestamp()), by)
 
     def shares(self, seconds: float, runs: int) -> Shares:
         """The shares of all rows, of `runs` runs that took so many seconds."""
@@ -122,10 +123,6 @@ class Tally:
             states=dict(self._states), failures=dict(self._failures), labels=dict(self._labels),
             scores=tuple(self._scores), pace=self._pace.made(), seconds=round(seconds, 3), runs=runs,
         )  # fmt: skip
-
-
-def _second(moment: datetime) -> int:
-    return int(moment.timestamp())
 
 
 class Times:

@@ -13,8 +13,9 @@ from pipeline.records.drop import REFUSED
 from pipeline.records.index import KNOWN
 from pipeline.records.journal import open_journal
 from pipeline.records.requests import Request
-from pipeline.review.seen import ReviewRefusedError, document_at
+from pipeline.review.seen import document_at
 from pipeline.review.uptake import Taken, Uptake, judged
+from pipeline.tasks.correcting import ReviewRefusedError
 
 _LOOK = 0.5  # seconds for which a decision waits for a command that holds the log for a moment
 _ROUNDS = 3  # in which one process takes up what others leave

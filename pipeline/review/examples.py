@@ -22,12 +22,11 @@ from pipeline.records.entries import documents_at
 from pipeline.records.index import KNOWN
 from pipeline.records.types import REJECTED
 from pipeline.review.seen import held_row, text_of
-from pipeline.tasks import ClassifySettings, ExtractSettings, SummarizeSettings
+from pipeline.tasks import MEASURES
 from pipeline.tasks.examples import ExamplesRefusedError, refused
 
 REVIEW = "review"
 """The word that stands for these examples where a file or folder is asked for."""
-Row = dict[str, Any]
 
 
 @contextlib.contextmanager
@@ -35,6 +34,8 @@ def review_examples(plan: RunPlan, *, placed: bool) -> Iterator[Path]:
     """The file of examples, as long as the context lasts, below state/ or in memory, for its owner alone. `placed`:
     only values that stand in the text, as a lesson needs them. ExamplesRefusedError where there is none;
     audit.AuditError, OSError."""
+    if not plan.task.measures:
+        raise refused(REVIEW, "the job has another task", ", ".join(MEASURES))
     plan.site.state.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="review-", dir=plan.site.at_rest.cache(plan.site.state)) as folder:
         file, rows = Path(folder) / "review.jsonl", list[int]()
@@ -71,35 +72,5 @@ def _examples(plan: RunPlan, placed: bool) -> Iterator[tuple[int, dict[str, Any]
             row = held_row(plan.site, entry)
         except (LookupError, BadPartError, OSError):
             continue
-        if (taught := _taught(plan, row, placed)) is not None:
+        if (taught := plan.task.taught(row, placed=placed)) is not None:
             yield entry.n, {"text": text, **taught}
-
-
-def _taught(plan: RunPlan, row: Row, placed: bool) -> dict[str, Any] | None:
-    """The right answer as a line of examples says it; None where the job does not ask for it any more."""
-    match plan.task:
-        case ClassifySettings():
-            return {"label": row["label"]} if row["label"] in [one.name for one in plan.task.labels] else None
-        case ExtractSettings():
-            asked = [field.name for field in plan.task.fields]
-            fields = dict(_fields(row, asked, placed))
-            return {"fields": fields} if fields else None
-        case SummarizeSettings():
-            return {"summary": row["summary"]} if row["summary"] else None
-    raise refused(REVIEW, "the job has another task", "classify, extract, summarize")
-
-
-def _fields(row: Row, asked: list[str], placed: bool) -> Iterator[tuple[str, Any]]:
-    """The values of each field: where they stand, or what they are; None for one that the document does not have."""
-    for name in asked:
-        its = [each for each in row["fields"] or () if each["name"] == name]
-        values = [each for each in its if each["value"] is not None]
-        if not its or (placed and any(each["evidence"] is None for each in values)):
-            continue
-        said = [_place(each) or each["value"] for each in values]
-        yield name, said or None
-
-
-def _place(element: Row) -> list[int] | None:
-    at = element["evidence"]
-    return [at["start"], at["end"]] if at else None

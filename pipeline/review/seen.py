@@ -1,12 +1,13 @@
 """A row as a person sees it: its entry in the log, the row itself, the task that made it, and the text."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import audit
+from pipeline.document import Row
 from pipeline.errors import BadPartError
 from pipeline.outbox.deletion import Deletions
 from pipeline.outbox.placement import archive_folder
@@ -17,11 +18,10 @@ from pipeline.records.entries import fold, read_entries
 from pipeline.records.entries import from_json as record_of
 from pipeline.records.private import Reader
 from pipeline.records.settings import KeptSettings
-from pipeline.records.types import Document
+from pipeline.records.types import ACCEPTED, CORRECTED, REJECTED, Document
 from pipeline.states import ANSWERED, State
 from pipeline.tasks import Task, from_json
-
-Row = dict[str, Any]
+from pipeline.tasks.correcting import ReviewRefusedError
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,28 @@ class Seen:
         """The parsed text from the archive; None where it is gone, or is not the text that was answered from."""
         return text_of(self.site, self.entry)
 
-    def places(self) -> Iterator[Row]:
-        """The places in the text that the row names."""
-        yield from self.row.get("evidence") or ()
-        for column in ("fields", "values"):
-            yield from (each["evidence"] for each in self.row.get(column) or () if each["evidence"])
+    def decided(self, action: str, answer: Mapping[str, Any] | None) -> Row:
+        """The row that takes the place of this one, without the columns of the decision itself. ReviewRefusedError."""
+        row, task = self.row, self.task
+        if task.unreviewed:
+            raise ReviewRefusedError(task.unreviewed)
+        if action != CORRECTED and answer is not None:
+            raise ReviewRefusedError(f"what is {action} is not changed: only a correction has an answer")
+        columns: Mapping[str, Any] = {}
+        if action == CORRECTED:
+            if not answer:
+                raise ReviewRefusedError("a correction says what is right")
+            columns = task.correct(row, self.text, answer)
+            if row.state == State.DONE and all(row.get(name) == value for name, value in columns.items()):
+                raise ReviewRefusedError("the row says that already: accept it instead")
+        elif action == ACCEPTED and row.state == State.REJECTED:
+            raise ReviewRefusedError("the row was rejected, so it has no answer that could be accepted: correct it")
+        elif action == ACCEPTED and not row.get(task.columns[0].name):  # that no field has a value is an answer
+            raise ReviewRefusedError("the row has no answer that could be accepted: correct it, or reject it")
+        elif action == REJECTED:
+            columns = {**dict.fromkeys(column.name for column in task.columns), "evidence": []}
+        state = State.REJECTED if action == REJECTED else State.DONE
+        return row.having(**columns, state=state.value, reason=None)
 
 
 def text_of(site: Site, entry: Document) -> str | None:
@@ -94,10 +111,6 @@ def seen_of(site: Site, entry: Document, settings: KeptSettings) -> Seen:
         raise ReviewRefusedError(str(error.args[0] if isinstance(error, LookupError) else error)) from error
 
 
-class ReviewRefusedError(ValueError):
-    """A decision that cannot be taken; the message is one sentence for the person who made it."""
-
-
 def entry_of(site: Site, entry: int) -> Document:
     """The entry of a row, proved to be what the log's key signed, and opened if it is private. LookupError with a
     sentence; audit.AuditError."""
@@ -109,7 +122,7 @@ def entry_of(site: Site, entry: int) -> Document:
     return record
 
 
-def row_of(site: Site, entry: int) -> dict[str, Any]:
+def row_of(site: Site, entry: int) -> Row:
     """The whole row of an entry, current or not, as `results` gives rows.
 
     LookupError with a sentence where there is no such row (any more); BadPartError where the row is not the one that
@@ -127,7 +140,7 @@ def row_of(site: Site, entry: int) -> dict[str, Any]:
         raise LookupError(f"nothing opens entry {entry} of the log: it was erased, or private/ is not whole")
     if result_sha256(row) != said.result_sha256:
         raise BadPartError(part, f"the row of entry {entry} is not the one that the log proves")
-    return row | {"job": said.job}
+    return row.having(job=said.job)
 
 
 def _why_gone(site: Site, said: Document) -> str:

@@ -10,15 +10,15 @@ list. A row that says what is right needs no action: it is a correction.
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pipeline.document import Row
 from pipeline.outbox.results import MARKS
 from pipeline.outbox.schema import result_sha256
 from pipeline.outbox.tables.csv import as_it_was, harmless
-
-Row = Mapping[str, Any]
+from pipeline.tasks import kind_of
 
 SHEETS: Final = ("csv", "jsonl")
 REVIEWABLE: Final = ("review", "abstained", "done", "rejected")
@@ -49,11 +49,24 @@ class Filled:
     new: dict[str, Any] | None
     is_cells: bool
 
-    def answer(self, task: str | None) -> dict[str, Any] | None:
-        """Return what is right, as `pipeline.Review` has it for a row of this task."""
-        if not self.new or not self.is_cells or task in ("classify", "summarize"):
+    def answer(self, row: Row) -> dict[str, Any] | None:
+        """Return what is right, as `pipeline.Review` has it for the row."""
+        if not self.new or not self.is_cells or ((kind := kind_of(row)) and kind.texts):
             return self.new
         return {"fields": {name: _given(value) for name, value in self.new.items()}}
+
+
+@dataclass(frozen=True)
+class _Said:
+    """The columns of a line that a person fills in, and those by which the row is known; `new` as `Filled` has it."""
+
+    line: int
+    id: Any
+    seen: Any
+    action: Any
+    why: Any
+    new: dict[str, Any] | None
+    is_cells: bool
 
 
 class BadSheetError(ValueError):
@@ -111,7 +124,7 @@ def parse_sheet(data: bytes, ending: str, origin: str) -> list[Filled]:
         at = data[: error.start].count(b"\n") + 1
         raise BadSheetError(at, "text that is not UTF-8", "a file saved as CSV UTF-8") from None
     lines = _csv_lines(text) if ending == "csv" else _json_lines(text)
-    filled = [each for number, said in lines if (each := _filled(number, said, origin))]
+    filled = [each for said in lines if (each := _filled(said, origin))]
     twice: dict[int, int] = {}
     for each in filled:
         if each.entry in twice:
@@ -121,24 +134,19 @@ def parse_sheet(data: bytes, ending: str, origin: str) -> list[Filled]:
 
 
 def _shown(origin: str, row: Row) -> dict[str, Any]:
-    why = ": ".join(each for each in (row.get("failure"), row.get("reason")) if each) or None
+    why = ": ".join(each for each in (row.failure, row.reason) if each) or None
     columns = {name: value for name, value in row.items() if name not in MARKS}
     return {
-        "id": row_id(origin, row["audit_index"]), "seen": seen_digits(result_sha256(columns)), "job": row["job"],
-        "document": row["path"], "state": row["state"], "score": row.get("score"), "reason": why,
+        "id": row_id(origin, row.audit_index), "seen": seen_digits(result_sha256(Row(columns))), "job": row.job,
+        "document": row.path, "state": row.state, "score": row.get("score"), "reason": why,
     }  # fmt: skip
 
 
 def _answers(row: Row) -> dict[str, list[str]]:
-    if row.get("task") == "classify":
-        return {"label": [row["label"]] if row.get("label") else []}
-    if row.get("task") == "summarize":
-        return {"summary": [row["summary"]] if row.get("summary") else []}
-    found: dict[str, list[str]] = {}
-    for one in row.get("fields") or ():
-        found.setdefault(one["name"], []).extend([one["value"]] if one["value"] is not None else [])
-    for one in row.get("values") or ():
-        found.setdefault(one["pointer"], []).extend([one["value"]] if one["value"] is not None else [])
+    kind = kind_of(row)
+    found = {name: [row[name]] if row.get(name) else [] for name in (kind.texts if kind else ())}
+    for one in kind.values(row) if kind else ():
+        found.setdefault(one.name, []).extend([] if one.value is None else [one.value])
     return found
 
 
@@ -148,7 +156,7 @@ def _cell(values: Sequence[str] | None) -> str:
     return values[0] if len(values) == 1 else json.dumps(list(values), ensure_ascii=False)
 
 
-def _csv_lines(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _csv_lines(text: str) -> Iterator[_Said]:
     """The lines below the head, as the JSON form has them. BadSheetError."""
     head = text.split("\n", 1)[0].strip("\r")
     marks = [mark for mark in (",", ";", "\t") if "id" in next(csv.reader([head], delimiter=mark), [])]
@@ -160,7 +168,7 @@ def _csv_lines(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         for cells in reader:
             if any(cells):
-                yield reader.line_num, _said(reader.line_num, names, cells)
+                yield _said(reader.line_num, names, cells)
     except csv.Error as error:
         raise BadSheetError(reader.line_num, str(error), "a file that `cloister review export` wrote") from None
 
@@ -179,7 +187,7 @@ def _check_names(names: Sequence[str]) -> None:
         raise BadSheetError(1, f"no column is called {missing}", "a file that `cloister review export` wrote")
 
 
-def _said(line: int, names: Sequence[str], cells: Sequence[str]) -> dict[str, Any]:
+def _said(line: int, names: Sequence[str], cells: Sequence[str]) -> _Said:
     if len(cells) != len(names):
         raise BadSheetError(line, f"{len(cells)} cells", f"{len(names)}, as in the first line")
     told = {name: as_it_was(cell).strip() for name, cell in zip(names, cells, strict=True)}
@@ -188,7 +196,8 @@ def _said(line: int, names: Sequence[str], cells: Sequence[str]) -> dict[str, An
         for name in names
         if name.startswith(_NEW) and told[name]
     }
-    return {**{name: told.get(name) or None for name in ("id", "seen", *_ASKED)}, "new": new, "cells": True}
+    row, seen, action, why = (told.get(name) or None for name in ("id", "seen", *_ASKED))
+    return _Said(line, row, seen, action, why, new, is_cells=True)
 
 
 def _values(cell: str) -> Any:
@@ -210,7 +219,7 @@ def _given(value: Any) -> Any:
     return [{"value": each} for each in value] if isinstance(value, list) else {"value": value}
 
 
-def _json_lines(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _json_lines(text: str) -> Iterator[_Said]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -222,12 +231,13 @@ def _json_lines(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
             raise BadSheetError(number, "no object with id, seen and action", "a line of `cloister review export`")
         if not isinstance(said.get("new"), dict | None):
             raise BadSheetError(number, "new is no object", 'such as {"label": "invoice"}, or null')
-        yield number, {name: said.get(name) for name in ("id", "seen", *_ASKED, "new")}
+        row, seen, action, why, new = (said.get(name) for name in ("id", "seen", *_ASKED, "new"))
+        yield _Said(number, row, seen, action, why, new, is_cells=False)
 
 
-def _filled(line: int, said: Mapping[str, Any], origin: str) -> Filled | None:
+def _filled(said: _Said, origin: str) -> Filled | None:
     """The decision that a line says; None for one that decides nothing. BadSheetError."""
-    action, new, why = said.get("action") or None, said.get("new") or None, said.get("why") or None
+    line, action, new, why = said.line, said.action or None, said.new or None, said.why or None
     if action is None and new is None:
         return None
     decided = _ACTIONS.get(str(action).strip().lower()) if action else "corrected"
@@ -240,12 +250,12 @@ def _filled(line: int, said: Mapping[str, Any], origin: str) -> Filled | None:
         raise BadSheetError(
             line, f"the action {action!r} {'without' if new is None else 'with'} a new answer", expected
         )
-    where, _, number = str(said["id"]).rpartition("#")
+    where, _, number = str(said.id).rpartition("#")
     if not number.isascii() or not number.isdigit() or len(number) > 15:
-        raise BadSheetError(line, f"the id {said['id']!r}", f"{row_id(origin, 17)}, or another number behind the #")
+        raise BadSheetError(line, f"the id {said.id!r}", f"{row_id(origin, 17)}, or another number behind the #")
     if where != origin:
-        raise BadSheetError(line, f"the id {said['id']!r} of another log", f"rows of the log {origin}")
-    seen = said.get("seen")
+        raise BadSheetError(line, f"the id {said.id!r} of another log", f"rows of the log {origin}")
+    seen = said.seen
     if not isinstance(seen, str) or len(seen) != _DIGITS or not isinstance(why, str | None):
         raise BadSheetError(line, "another `seen` than was exported, or a `why` that is no text", "what was exported")
-    return Filled(line, int(number), seen, decided, why, new, "cells" in said)
+    return Filled(line, int(number), seen, decided, why, new, said.is_cells)

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 import audit
+from pipeline.document import Row
 from pipeline.outbox.commit import Staged, commit, stage, stage_markdown
 from pipeline.outbox.schema import result_sha256, table_schema, to_text
 from pipeline.plan import Site
@@ -26,12 +26,10 @@ from pipeline.records.journal import Journal
 from pipeline.records.private import refuse_open
 from pipeline.records.requests import Request
 from pipeline.records.types import Document, Part, Placed, ReviewerKeyAdmitted, ReviewRefused
-from pipeline.review.answers import decided_row
-from pipeline.review.seen import ReviewRefusedError, Seen, document_at, seen_of
+from pipeline.review.seen import Seen, document_at, seen_of
 from pipeline.tasks import name_of
+from pipeline.tasks.correcting import ReviewRefusedError
 from pipeline.text.visible import shown
-
-Row = dict[str, Any]
 
 _AT_ONCE = 256  # files; the others come after them
 _TOLD = 400  # characters of a reason in the log
@@ -139,18 +137,16 @@ class Uptake:
         """The decision; None for a second one on a document, whose turn comes when the first has its entry."""
         if not requests.is_signed(self.key, request.job, request.reviewed()):
             raise ReviewRefusedError("no key that the log admits signed it as it is")
-        history = self._history(request.job)
+        job = request.job
+        if job not in self.histories:
+            self.histories[job] = KNOWN.history(self.site, job)
+        history = self.histories[job]
         decided = judged(self.site, history, request)
         document = request.job, decided.seen.entry.document
         if document in documents:
             return None
         documents.add(document)
         return decided
-
-    def _history(self, job: str) -> History:
-        if job not in self.histories:
-            self.histories[job] = KNOWN.history(self.site, job)
-        return self.histories[job]
 
     def _commit(self, decided: Sequence[Decided], refused: Sequence[Refused], taken: Taken) -> None:
         groups = list(_groups(decided))
@@ -162,22 +158,24 @@ class Uptake:
         for group in groups:
             for number, each in enumerate(group, first):
                 taken.rows[each.request.id] = number
-                self._settle(each, number)
+                history = self.histories[each.request.job]
+                history.decided[each.request.id] = number
+                decide(history.last, each.seen.entry, each.request.of, number)
             first += len(group) + 1
         requests.remove(self.site, [each.request.id for each in decided])
         if parts or refused:
             self.log.commit([*parts, *(each.record for each in refused)])
         for one in refused:
             taken.refused[one.name] = one.why
-            _set_aside(self.site, one)
+            drop = requests.drop_of(self.site)
+            with contextlib.suppress(OSError):
+                kept = drop.free_name(one.record.kept)
+                why = drop.path / f"{kept.removesuffix(REFUSED)}{requests.WHY}"
+                audit.write_file_atomically(why, one.why.encode(errors="backslashreplace"), mode=0o600)
+                drop.rename(one.name, kept)
         self._left |= set(requests.waiting(self.site)) & {
             *(f"{each.request.id}.json" for each in decided), *(each.name for each in refused)
         }  # fmt: skip
-
-    def _settle(self, decided: Decided, number: int) -> None:
-        history = self.histories[decided.request.job]
-        history.decided[decided.request.id] = number
-        decide(history.last, decided.seen.entry, decided.request.of, number)
 
 
 def judged(site: Site, history: History, request: Request) -> Decided:
@@ -192,7 +190,7 @@ def judged(site: Site, history: History, request: Request) -> Decided:
         raise ReviewRefusedError(f"entry {request.of:,} is not of the row that was seen")
     _check_current(site, history.last, entry)
     seen = seen_of(site, entry, history.settings)
-    return Decided(request, seen, decided_row(seen, request.action, request.answer))
+    return Decided(request, seen, seen.decided(request.action, request.answer))
 
 
 def _check_current(site: Site, last: Last, entry: Document) -> None:
@@ -234,13 +232,12 @@ def _staged(site: Site, groups: Sequence[Sequence[Decided]], first: int) -> Iter
 def _whole(decided: Decided, number: int) -> Row:
     """The row with the columns of the decision; nothing was computed for it."""
     request = decided.request
-    columns = dict.fromkeys(table_schema().names) | decided.row
     review = {"action": request.action, "by": request.by, "reason": request.reason, "of": request.of}
-    return columns | {
-        "job": request.job, "task": name_of(decided.seen.task), "run": "", "audit_index": number, "review": review,
-        "replaces": [request.of], "supersedes": request.of, "duplicate_of": None, "failure": None,
-        "tokens": 0, "seconds": 0.0, "finished_at": datetime.now(UTC),
-    }  # fmt: skip
+    return Row({**dict.fromkeys(table_schema().names), **decided.row}).having(
+        job=request.job, task=name_of(decided.seen.task), run="", audit_index=number, review=review,
+        replaces=[request.of], supersedes=request.of, duplicate_of=None, failure=None,
+        tokens=0, seconds=0.0, finished_at=datetime.now(UTC),
+    )  # fmt: skip
 
 
 def _entries(site: Site, group: Sequence[Decided], part: str, rows: list[Row]) -> list[Document]:
@@ -253,9 +250,9 @@ def _entry(site: Site, decided: Decided, part: str, number: int, row: Row) -> Do
     before = decided.seen.entry
     markdown = stage_markdown(site, before.job, before.markdown.file, row) if before.markdown else None
     return replace(
-        before, said={}, run="", part=part, row=number, state=row["state"], failure=None, reason=None,
-        duplicate_of=None, supersedes=row["supersedes"], replaces=tuple(row["replaces"]), tokens=0,
-        finished_at=to_text(row["finished_at"]), result_sha256=result_sha256(row), markdown=markdown, outputs=None,
+        before, said={}, run="", part=part, row=number, state=row.state, failure=None, reason=None,
+        duplicate_of=None, supersedes=row.supersedes, replaces=tuple(row.replaces or ()), tokens=0,
+        finished_at=to_text(row.finished_at), result_sha256=result_sha256(row), markdown=markdown, outputs=None,
         unread=None, review=decided.request.reviewed(),
     )  # fmt: skip
 
@@ -267,14 +264,3 @@ def _refused(name: str, owner: str, why: str, told: tuple[Request, bool] | None)
     return Refused(
         name, why, ReviewRefused(file=shown(name), owner=owner, reason=reason, kept=kept_name(name), of=of, by=by)
     )
-
-
-def _set_aside(site: Site, refused: Refused) -> None:
-    """Move a file that was refused aside, with the reason beside it; where one of the name was refused before, under a
-    name of its own."""
-    drop = requests.drop_of(site)
-    with contextlib.suppress(OSError):
-        kept = drop.free_name(refused.record.kept)
-        why = drop.path / f"{kept.removesuffix(REFUSED)}{requests.WHY}"
-        audit.write_file_atomically(why, refused.why.encode(errors="backslashreplace"), mode=0o600)
-        drop.rename(refused.name, kept)

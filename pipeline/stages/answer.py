@@ -5,8 +5,9 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
+from pipeline.document import Row
 from pipeline.inbox.decide import OVERTAKEN, Decisions, still_holds
 from pipeline.inbox.feed import Feed
 from pipeline.inbox.find import Found
@@ -74,36 +75,30 @@ class Inside:
 
 _LONG_BATCH = 200_000  # tokens: some ten seconds, of which the observer is told
 
-Row = dict[str, Any]
-
 
 def answer(opened: Opened, found: Found, ready: Ready | None, window: Window, ahead: Ahead) -> Tally:
     """Answer the documents that were found, as far as the window lets. Without `ready` they are all left pending."""
     tally = Tally(found, opened.observer)
     if ready:
         with _tidied(opened.committer):
-            _answer_all(opened, ready, tally, window, ahead)
+            plan, pool = opened.plan, ready.pool
+            opened.committer.maker = maker(plan, opened.job_digest, ready.model, pool.describe(), ready.tesseract)
+            inside = Inside(opened.observer, plan.private)
+            reader = Reader(plan, ready.reading, ready.unread, window, inside.reads)
+            decisions = Decisions(plan, opened.history)
+            feed = Feed(plan, decisions, reader, ready.readers, tally.expect, ready.threads, inside.waits_for)
+            loop = _Loop(opened, tally, window, ahead, inside)
+            window.hands = ready.hands
+            ahead.begin()
+            with contextlib.suppress(_StoppedError):
+                items = window.let_in(feed(tally.found.sources, window), ready.tokens)
+                for group in ready.answers(items, loop.pulse, review_hidden=plan.input.hidden == "review"):
+                    loop.take(group)
+            loop.commit_all()
     tally.end(window_closed=window.ended_the_run)
     if tally.window_closed:
         opened.observer.note("window closed", until=str(window.until), left=tally.left)
     return tally
-
-
-def _answer_all(opened: Opened, ready: Ready, tally: Tally, window: Window, ahead: Ahead) -> None:
-    plan, pool = opened.plan, ready.pool
-    opened.committer.maker = maker(plan, opened.job_digest, ready.model, pool.describe(), ready.tesseract)
-    inside = Inside(opened.observer, plan.private)
-    reader = Reader(plan, ready.reading, ready.unread, window, inside.reads)
-    decisions = Decisions(plan, opened.history)
-    feed = Feed(plan, decisions, reader, ready.readers, tally.expect, ready.threads, inside.waits_for)
-    loop = _Loop(opened, tally, window, ahead, inside)
-    window.hands = ready.hands
-    ahead.begin()
-    with contextlib.suppress(_StoppedError):
-        items, review = window.let_in(feed(tally.found.sources, window), ready.tokens), plan.input.hidden == "review"
-        for group in ready.answers(items, loop.pulse, review_hidden=review):
-            loop.take(group)
-    loop.commit_all()
 
 
 @contextlib.contextmanager
@@ -150,7 +145,15 @@ class _Loop:
         """Take documents that have ended, with the rows of those that were answered; commit if it is time."""
         for item, answered in group:
             self.inside.ended(item.arrival)
-            self._take(item, self._ended_row(item) if isinstance(item, Ended) else answered)
+            row = self._ended_row(item) if isinstance(item, Ended) else answered
+            assert row is not None
+            if isinstance(item, Work):
+                self.window.done(row.seconds - item.seconds)
+                if row.state == State.FAILED:
+                    self.failed[row.document or ""] = row
+            self.tally.count(row)
+            if row.state not in (State.IGNORED, State.PENDING):
+                self.rows.append((self._complete(row), item.arrival))
         self.opened.observer.expects(self.ahead.seconds_left(self.tally.ended))
         while len(self.rows) >= self.opened.plan.part_documents:
             self._commit()
@@ -162,29 +165,21 @@ class _Loop:
         while self.rows:
             self._commit()
 
-    def _take(self, item: Work | Ended, row: Row | None) -> None:
-        assert row is not None
-        if isinstance(item, Work):
-            self.window.done(row["seconds"] - item.seconds)
-            if row["state"] == State.FAILED:
-                self.failed[row["document"]] = row
-        self.tally.count(row)
-        if row["state"] not in (State.IGNORED, State.PENDING):
-            self.rows.append((self._complete(row), item.arrival))
-
     def _ended_row(self, ended: Ended) -> Row:
         """The row of a document that needed no computing. A copy of a document that failed is failed too, with the same
         reason, as it would be after a restart."""
         original = self.failed.get(ended.arrival.sha256 or "")
         if ended.state == State.DUPLICATE and original:
-            return original | {"path": ended.arrival.path, "parent": ended.arrival.parent}
+            return original.having(path=ended.arrival.path, parent=ended.arrival.parent)
         return ended_row(ended)
 
     def _complete(self, row: Row) -> Row:
         maker = self.opened.committer.maker
         assert maker is not None  # there is one before the first row
-        same = {key: getattr(maker, key) for key in ("model_sha256", "numerics", "job_digest")}
-        return row | same | {"software": label(), "finished_at": datetime.now(UTC)}
+        return row.having(
+            model_sha256=maker.model_sha256, numerics=maker.numerics, job_digest=maker.job_digest, software=label(),
+            finished_at=datetime.now(UTC),
+        )  # fmt: skip
 
     def _may_replace(self, row: Row, arrival: Arrival) -> bool:
         """Whether the row may be committed: that of a rerun, only if the row that was chosen holds still, for people
@@ -198,8 +193,7 @@ class _Loop:
         rows, self.rows = self.rows[: self.opened.plan.part_documents], self.rows[self.opened.plan.part_documents :]
         rows = [each for each in rows if self._may_replace(*each)]
         if rows:
-            self.opened.committer.commit(rows)
-            self.opened.nightly.take(row for row, _ in rows)
+            self.opened.nightly.take(self.opened.committer.commit(rows))
             self.opened.observer.note("part committed", rows=len(rows), file=str(self.opened.committer.parts[-1]))
             self.opened.take_up()
         self.last_commit = time.monotonic()

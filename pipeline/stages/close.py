@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pipeline.document import Row
 from pipeline.inbox.discover import Candidate
 from pipeline.inbox.find import STOPPED, WINDOW_CLOSED, Found, of_stop
 from pipeline.records.nights import is_told
@@ -40,29 +41,29 @@ class Tally:
         self.inner += count
         self.observer.found(len(self.found.sources) + self.inner)
 
-    def count(self, row: Mapping[str, Any]) -> None:
+    def count(self, row: Row) -> None:
         """Take in the row of a document, and tell the observer of it."""
-        state, path = State(row["state"]), row["path"]
+        state, path = State(row.state), row.path
         self.counts[state] += 1
-        self.tokens += row.get("tokens", 0)
-        self.ended += row["parent"] is None
+        self.tokens += row.tokens or 0
+        self.ended += row.parent is None
         if state == State.FAILED and len(self.failed) < LISTED:
-            self.failed.append((path, row["failure"], row["reason"]))
+            self.failed.append((path, row.failure or "", row.reason or ""))
         elif state == State.PENDING:
-            self.pending.append((path, row["reason"]))
+            self.pending.append((path, row.reason or ""))
         elif state == State.IGNORED and self.found.told:
-            self.passed_over.append((path, row["reason"]))
+            self.passed_over.append((path, row.reason or ""))
         elif state == State.IGNORED:
             self.known += 1
-        told = f"{row['failure']}: {row['reason']}" if row.get("failure") else row["reason"]
+        told = f"{row.failure}: {row.reason}" if row.failure else row.reason
         self.observer.finished(path, state.value, told)
 
-    def take_back(self, row: Mapping[str, Any], reason: str) -> None:
+    def take_back(self, row: Row, reason: str) -> None:
         """A row that was counted is not committed, for that reason: a rerun leaves the document as it is."""
-        self.counts[State(row["state"])] -= 1
+        self.counts[State(row.state)] -= 1
         self.counts[State.IGNORED] += 1
-        self.failed = [told for told in self.failed if told[0] != row["path"]]
-        self.passed_over.append((row["path"], reason))
+        self.failed = [told for told in self.failed if told[0] != row.path]
+        self.passed_over.append((row.path, reason))
 
     def end(self, *, window_closed: bool) -> None:
         """Whatever reached no state is pending, and what the scan left out is counted too. `window_closed`: anything

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pipeline.document import Row
 from pipeline.tasks.ask import AskSettings
 from pipeline.tasks.base import (
     EVIDENCE,
@@ -14,6 +15,7 @@ from pipeline.tasks.base import (
     Slot,
     Task,
     TaskRefusedError,
+    Value,
     Window,
     WritingTask,
 )
@@ -44,6 +46,17 @@ FIGURES: Mapping[str, str] = {name: told for kind in TASKS.values() for name, to
 def name_of(task: Task) -> str:
     """The name under which the task is registered."""
     return next(name for name, kind in TASKS.items() if kind is type(task))
+
+
+def task_of(row: Row) -> str | None:
+    """The name of the task of a row; of one from before rows named it, the one whose columns it has."""
+    columns = ((name, [column.name for column in kind.columns]) for name, kind in TASKS.items())
+    return row.task or next((name for name, its in columns if any(row.get(each) is not None for each in its)), None)
+
+
+def kind_of(row: Row) -> type[Task] | None:
+    """The task of a row; None where it has none, or one that is not registered."""
+    return TASKS.get(task_of(row) or "")
 
 
 def to_json(task: Task) -> dict[str, Any]:
@@ -92,12 +105,15 @@ __all__ = [
     "Task",
     "TaskRefusedError",
     "Text",
+    "Value",
     "Window",
     "Writer",
     "Writing",
     "WritingTask",
     "from_json",
     "keys_of",
+    "kind_of",
     "name_of",
+    "task_of",
     "to_json",
 ]

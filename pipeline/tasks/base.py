@@ -18,9 +18,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import engine
-from pipeline.document import Evidence, Parsed, Span
+from pipeline.document import Evidence, Parsed, Row, Span
 from pipeline.errors import Failure
 from pipeline.heads import HeadFile
+from pipeline.tasks.correcting import ReviewRefusedError
 from pipeline.tasks.examples import Example, Lesson, Reads
 from pipeline.tasks.judging import Judge
 from pipeline.tasks.kinds import EMBEDDING, TEXT, Embedder, Headed, Writer, Writing
@@ -58,6 +59,10 @@ class Task(Settings):
     """The figures that are measured of answers, with their words for people; models are compared by the first."""
     measures: ClassVar[tuple[str, ...]] = ()
     """The figures for which a floor can be set, the one by which models are compared first."""
+    of_requests: ClassVar[bool] = False
+    """Whether what comes are files of requests, and answers go into files beside the parts."""
+    unreviewed: ClassVar[str | None] = "answers of this task are not reviewed"
+    """Why no person can decide on the rows; None where one can."""
 
     @classmethod
     def from_keys(cls, keys: Mapping[str, Any], model: str) -> Self:
@@ -169,8 +174,40 @@ class Task(Settings):
         once."""
         raise NotImplementedError
 
+    def correct(self, row: Row, text: str | None, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The columns that a person's correction changes: `answer` is as `pipeline.Review` has it, `text` the parsed
+        text of the document, None where it is gone. ReviewRefusedError."""
+        raise ReviewRefusedError(self.unreviewed or "")
+
+    def taught(self, row: Row, *, placed: bool) -> Mapping[str, Any] | None:
+        """The right answer in a row as a line of examples says it; None where the job does not ask for it any more.
+        `placed`: only values that stand in the text. Only of tasks that have measures."""
+        raise NotImplementedError
+
     @classmethod
-    def lines(cls, row: Mapping[str, Any]) -> Iterator["Line"]:
+    def values(cls, row: Row) -> "Iterator[Value]":
+        """The values of an answer beside the columns of `texts`."""
+        return iter(())
+
+    @classmethod
+    def cells(cls, row: Row) -> Iterator[tuple[str, str, str | None]]:
+        """The values of an answer as flat tables have them: name, type and value; of one name there may be several."""
+        return ((value.name, value.type, value.value) for value in cls.values(row))
+
+    @classmethod
+    def scores(cls, row: Row) -> tuple[float | None, float | None]:
+        """The score of an answer, and how certain the model was of it: the lowest score of a value."""
+        found = (value.score for value in cls.values(row) if value.value is not None and value.score is not None)
+        lowest = min(found, default=None)
+        return lowest, lowest
+
+    @classmethod
+    def topics(cls, row: Row) -> Iterator[str]:
+        """The names under which reports count an answer: of the values that were found."""
+        return (value.name for value in cls.values(row) if value.value is not None)
+
+    @classmethod
+    def lines(cls, row: Row) -> Iterator["Line"]:
         """The answer in a row of the result table, for a person, in a few lines; none where the row has no answer. A
         row of another task lacks these columns, or has null there."""
         for column in cls.columns:
@@ -184,6 +221,24 @@ class Slot(NamedTuple):
     name: str
     type: str = "text"
     many: bool = False
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value of an answer by its name, with its place; `value` is None where there is none, and `note` may say why."""
+
+    name: str
+    type: str
+    value: str | None
+    score: float | None
+    evidence: Evidence | None = None
+    verbatim: str | None = None
+    note: str | None = None
+
+
+def place_of(said: Mapping[str, Any] | None) -> Evidence | None:
+    """A place as columns have it; None where there is none, or it was not read."""
+    return Evidence(**said) if said else None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Final, Self
 import pyarrow as pa
 
 import engine
-from pipeline.document import Parsed, Span
+from pipeline.document import Parsed, Row, Span
 from pipeline.errors import Failure
 from pipeline.openai import body
 from pipeline.openai.form import constraint_of, is_whole
@@ -41,6 +41,10 @@ class BatchSettings(Task):
         tuple[Text, ...], Key("names by which requests may call the model, beside its own; answers bear its own")
     ] = ()
 
+    of_requests: ClassVar[bool] = True
+    unreviewed: ClassVar[str | None] = (
+        "answers of batch files are not reviewed: their requests are answered for a program"
+    )
     purpose: ClassVar[str] = "an answer to each request of files in the OpenAI Batch format"
     needs: ClassVar[str | None] = TEXT
     max_tokens: ClassVar[str] = "tokens of an answer whose request sets no limit, at most; 1024 if left out"
@@ -72,8 +76,13 @@ class BatchSettings(Task):
         return _ByAnswering(self, model, writing)
 
     @classmethod
-    def lines(cls, row: Mapping[str, Any]) -> Iterator[Line]:
-        if row["state"] == "done" and row.get("body"):
+    def cells(cls, row: Row) -> Iterator[tuple[str, str, str | None]]:
+        names = (name for name in ("custom_id", "status_code", "body") if row.get(name) is not None)
+        return ((name, "text", str(row[name])) for name in names)
+
+    @classmethod
+    def lines(cls, row: Row) -> Iterator[Line]:
+        if row.state == "done" and row.get("body"):
             said = json.loads(row["body"])["choices"][0]["message"]["content"]
             yield Line(said, f"{row['custom_id']}: ")
 

@@ -1,10 +1,10 @@
 """The places in a document on which its answer rests, each once and numbered from 1, in the order of the row."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-Row = Mapping[str, Any]
+from pipeline.document import Evidence, Row
+from pipeline.tasks import kind_of
 
 
 @dataclass(frozen=True)
@@ -22,25 +22,22 @@ class Place:
 
 
 def places_of(row: Row) -> tuple[Place, ...]:
-    """The places of a row's answer: of its fields, values or sentences, then what else the row gives as evidence."""
+    """The places of a row's answer: of its values or sentences, then what else the row gives as evidence."""
     found: dict[tuple[int, int], Place] = {}
-    for at, name in [*_named(row), *((at, None) for at in row.get("evidence") or ())]:
-        if not at or at.get("start") is None or at.get("end") is None:
-            continue
-        span = at["start"], at["end"]
-        there = found.get(span)
-        number, names = (there.number, there.speaks_for) if there else (len(found) + 1, ())
-        if name is not None and name not in names:
-            names = (*names, name)
-        found[span] = Place(number, *span, at.get("text") or "", at.get("page"), at.get("section"), names)
+    for at, name in (*_named(row), *((at, None) for at in row.evidence)):
+        there = found.get(span := (at.start, at.end))
+        names = there.speaks_for if there else ()
+        names = names if name is None or name in names else (*names, name)
+        number = there.number if there else len(found) + 1
+        found[span] = Place(number, *span, at.text, at.page, at.section, names)
     return tuple(found.values())
 
 
-def _named(row: Row) -> Iterator[tuple[Row | None, str | None]]:
-    for element in row.get("fields") or ():
-        yield element["evidence"], element["name"]
-    for value in row.get("values") or ():
-        yield value["evidence"], value["pointer"] or "answer"
+def _named(row: Row) -> Iterator[tuple[Evidence, str | None]]:
+    kind = kind_of(row)
+    for value in kind.values(row) if kind else ():
+        if value.evidence:
+            yield value.evidence, value.name or "answer"
     for number, sentence in enumerate(row.get("sentences") or (), 1):
         for passage in sentence.get("passages") or ():
-            yield passage, f"sentence {number}"
+            yield Evidence(**passage), f"sentence {number}"

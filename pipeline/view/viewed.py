@@ -6,12 +6,11 @@ rest is shown.
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from pipeline.document import Section, Unseen
+from pipeline.document import Row, Section, Unseen
 from pipeline.errors import BadPartError, DocumentError, Failure, MachineRefusedError
 from pipeline.inbox.intake import staging_of
 from pipeline.outbox.placement import archive_folder
@@ -57,7 +56,7 @@ class Viewed:
     """
 
     entry: Document
-    row: Mapping[str, Any] | None
+    row: Row | None
     no_row: str | None
     text: str
     no_text: str | None
@@ -105,7 +104,7 @@ def draw_page(site: Site, entry: int, number: int, width: int, drawer: Drawer) -
     return Drawn(png(drawn.width, drawn.height, drawn.rgb), drawn.width, drawn.height)
 
 
-def _row(site: Site, entry: Document) -> tuple[Mapping[str, Any] | None, str | None]:
+def _row(site: Site, entry: Document) -> tuple[Row | None, str | None]:
     """The row that the entry proves, or why there is none."""
     if entry.closed:
         return None, "its row cannot be shown: what opens its entry in private/ was erased, or may not be read"

@@ -29,6 +29,7 @@ from jobs.config.load import load_site
 from jobs.config.plan import make_site
 from jobs.config.workspace import Workspace
 from pipeline.atrest.files import CLEAR
+from pipeline.document import Row
 from pipeline.outbox.parts import write_table
 from pipeline.outbox.schema import result_sha256, table_schema, to_text
 from pipeline.records.journal import Journal, open_journal
@@ -87,7 +88,7 @@ def entry_of(row: dict[str, Any], part: str, place: int) -> Document:
     )  # fmt: skip
     return Document(
         **{name: row[name] for name in columns}, **MADE, part=part, row=place, replaces=tuple(row["replaces"]),
-        hidden=(), finished_at=to_text(row["finished_at"]), path_bytes=None, result_sha256=result_sha256(row),
+        hidden=(), finished_at=to_text(row["finished_at"]), path_bytes=None, result_sha256=result_sha256(Row(row)),
         markdown=None, model="tiny", tokenizer_sha256="4" * 64, engine={"isa": "avx2", "threads": 4},
         software={"version": "1"}, parse_options=ParseOptions(limits={"seconds": 60}),
     )  # fmt: skip

@@ -23,6 +23,7 @@ import pytest
 import audit
 import pipeline
 from pipeline import RunPlan, Site
+from pipeline.document import Row
 from pipeline.outbox.schema import SALT, result_sha256, table_schema
 from pipeline.paths.names import file_sha256
 from tests.pdf_files import pdf, words
@@ -65,7 +66,7 @@ class Guess:
             for algorithm in ALGORITHMS:
                 digest = hashlib.new(algorithm, data).digest()
                 yield from (digest, digest.hex().encode(), base64.b64encode(digest))
-        yield result_sha256(self.row).encode()
+        yield result_sha256(Row(self.row)).encode()
         yield from (word.encode() for word in self.name.replace(".", " ").replace("/", " ").split() if len(word) > 3)
 
     def numbers_in_log(self) -> set[int]:

@@ -8,8 +8,6 @@ from typing import Any, Final
 
 import pipeline
 
-Row = Mapping[str, Any]
-
 CLASSIFY: Final = "classify"
 EXTRACT: Final = "extract"
 ASK: Final = "ask"
@@ -78,12 +76,11 @@ class Answer:
         return not (self.label or said or self.summary or self.whole)
 
 
-def answer_of(row: Row, places: Sequence[pipeline.Place]) -> Answer:
+def answer_of(row: pipeline.Row, places: Sequence[pipeline.Place]) -> Answer:
     """The answer of a row, whose evidence has these places."""
     numbers = {(place.start, place.end): place.number for place in places}
-    columns = {name: [column.name for column in kind.columns] for name, kind in pipeline.TASKS.items()}
-    of_old = (name for name, its in columns.items() if any(row.get(each) is not None for each in its))
-    task = row.get("task") or next(of_old, "")  # rows from before they named it have the columns of one
+    task, kind = pipeline.task_of(row) or "", pipeline.kind_of(row)
+    values = list(kind.values(row)) if kind else []
     if task == CLASSIFY:
         label, score = row.get("label"), row.get("score")
         scores = {each["label"]: each["score"] for each in row.get("scores") or ()}
@@ -92,38 +89,38 @@ def answer_of(row: Row, places: Sequence[pipeline.Place]) -> Answer:
         choices = tuple(Choice(name, its, name == label) for name, its in scores.items())
         return Answer(task, label=label, score=score, choices=choices)
     if task == EXTRACT:
-        return Answer(task, fields=tuple(_fields(row.get("fields") or (), numbers)))
+        return Answer(task, fields=tuple(_fields(values, numbers)))
     if task == ASK:
-        return Answer(task, fields=tuple(_values(row.get("values") or (), numbers)), whole=row.get("answer"))
+        return Answer(task, fields=tuple(_values(values, numbers)), whole=row.get("answer"))
     if task == SUMMARIZE:
         told = row.get("sentences") or ()
-        sentences = tuple(Sentence(each["text"], _numbers(each.get("passages") or (), numbers)) for each in told)
-        return Answer(task, summary=row.get("summary"), sentences=sentences)
+        passages = ([pipeline.Evidence(**one) for one in each.get("passages") or ()] for each in told)
+        sentences = (Sentence(each["text"], _numbers(its, numbers)) for each, its in zip(told, passages, strict=True))
+        return Answer(task, summary=row.get("summary"), sentences=tuple(sentences))
     whole = row.get("body") or None
     with contextlib.suppress(ValueError):  # the answer to a line of a batch file is laid out where it is JSON
         whole = whole and json.dumps(json.loads(whole), indent=2, ensure_ascii=False)
     return Answer(task, whole=whole)
 
 
-def _fields(elements: Sequence[Row], numbers: Mapping[tuple[int, int], int]) -> Iterator[Field]:
+def _fields(values: Sequence[pipeline.Value], numbers: Mapping[tuple[int, int], int]) -> Iterator[Field]:
     times: dict[str, int] = {}
-    for each in elements:
-        name = each["name"]
-        times[name] = times.get(name, 0) + 1
-        key = name if times[name] == 1 else f"{name}#{times[name]}"
-        value = each["value"] or ""
-        yield Field(key, name, value, each["type"], each["score"], each["note"], _numbers([each["evidence"]], numbers))
-
-
-def _values(values: Sequence[Row], numbers: Mapping[tuple[int, int], int]) -> Iterator[Field]:
     for each in values:
-        name = each["pointer"].lstrip("/").replace("/", " \u203a ") or "answer"
-        places = _numbers([each["evidence"]], numbers)
-        yield Field(each["pointer"], name, each["value"] or "", score=each["score"], places=places)
+        times[each.name] = times.get(each.name, 0) + 1
+        key = each.name if times[each.name] == 1 else f"{each.name}#{times[each.name]}"
+        places = _numbers([each.evidence], numbers)
+        yield Field(key, each.name, each.value or "", each.type, each.score, each.note, places)
 
 
-def _numbers(at: Sequence[Row | None], numbers: Mapping[tuple[int, int], int]) -> tuple[int, ...]:
-    found = (numbers.get((one["start"], one["end"])) for one in at if one)
+def _values(values: Sequence[pipeline.Value], numbers: Mapping[tuple[int, int], int]) -> Iterator[Field]:
+    for each in values:
+        name = each.name.lstrip("/").replace("/", " \u203a ") or "answer"
+        places = _numbers([each.evidence], numbers)
+        yield Field(each.name, name, each.value or "", score=each.score, places=places)
+
+
+def _numbers(at: Sequence[pipeline.Evidence | None], numbers: Mapping[tuple[int, int], int]) -> tuple[int, ...]:
+    found = (numbers.get((one.start, one.end)) for one in at if one)
     return tuple(dict.fromkeys(number for number in found if number is not None))
 
 

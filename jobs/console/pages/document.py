@@ -29,7 +29,6 @@ def _document(visit: Visit, refused: str | None = None) -> Response:
     entry, house, site = int(visit.path["entry"]), visit.house, visit.site
     asked = asked_of(visit.query)
     viewed = pipeline.open_document(site, entry, house.drawer)
-    row = viewed.row or {}
     _record_reading(visit, entry)
     answer = answer_of(viewed.row, viewed.places) if viewed.row else None
     family = attempt(lambda: house.ask(lambda index: index.same_document(entry)))
@@ -47,7 +46,7 @@ def _document(visit: Visit, refused: str | None = None) -> Response:
         status=422 if refused else 200,
         doc=viewed,
         entry=viewed.entry,
-        notes=row.get("notes") or (),
+        notes=viewed.row.notes or () if viewed.row else (),
         answer=answer,
         view=view_of(viewed, visit.query.get("view", ""), visit.number("first") or 1),
         asked=asked,
@@ -65,7 +64,7 @@ def _document(visit: Visit, refused: str | None = None) -> Response:
         sheets_at_once=SHEETS,
         most_reason=MOST_REASON,
         ways=pipeline.WAYS,
-        reviewed=row.get("review"),
+        reviewed=viewed.row.decided if viewed.row else None,
     )
 
 

@@ -7,19 +7,17 @@ several values is a text column. What rows have of fields that the job has no mo
 job's file is gone, the types are those with which its rows were made (`Layout.of_rows`).
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final
+from typing import Final
 
+from pipeline.document import Row
 from pipeline.outbox.tables.base import SCALE, Cell, Column, Kind, Line
-from pipeline.tasks import TASKS, Slot, Task, name_of
+from pipeline.tasks import TASKS, Slot, Task, kind_of, name_of
 from pipeline.text.visible import storable
-
-Row = Mapping[str, Any]
 
 _MOST_DIGITS: Final = 20  # before the point of a decimal
 _MONEY = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)(?: (\S.{0,15}))?", re.ASCII)
@@ -58,7 +56,7 @@ class Layout:
         """The columns of the settings that made these rows; text where they do not agree."""
         tasks, slots = set[str](), dict[str, Slot]()
         for row in rows:
-            tasks.add(row.get("task") or "")
+            tasks.add(row.task or "")
             for name, values in _values(row).items():
                 kinds = {kind for kind, _ in values}
                 known = slots.get(name, Slot(name, next(iter(kinds))))
@@ -85,73 +83,31 @@ class Layout:
 
     def line(self, row: Row, original: str | None) -> Line:
         """A row as a line of these columns; `original` is the link to its document."""
-        page = next((each["page"] for each in row.get("evidence") or ()), None)
-        review = row.get("review") or {}
-        ended = row.get("finished_at")
-        cells: list[Cell] = [row["path"], row["state"], _reason(row), *map(row.get, self._texts()), score_of(row)]
+        page = next((place.page for place in row.evidence), None)
+        kind, decided, ended = kind_of(row), row.decided, row.finished_at
+        reason = ": ".join(each for each in (row.failure, row.reason) if each) or None
+        score = kind.scores(row)[0] if kind else None
+        cells: list[Cell] = [row.path, row.state, reason, *map(row.get, self._texts()), score]
         values = {name: [one for _, one in found if one is not None] for name, found in _values(row).items()}
         for slot in self.slots.values():
             cells += _cells_of(slot, values.pop(slot.name, []))
         left = "; ".join(f"{name}: {value}" for name, some in values.items() for value in some)
-        other = "yes" if row.get("other_settings") else None
-        cells += [page, original, _BETWEEN.join(row.get("notes") or ()) or None, review.get("action")]
-        cells += [
-            review.get("by"),
-            other,
-            left or None,
-            row.get("newer_file"),
-            row.get("language"),
-            row.get("pages"),
-            row.get("size"),
-        ]
-        return [*cells, datetime.fromisoformat(ended) if ended else None, row["document"], row["audit_index"]]
-
-
-def score_of(row: Row) -> float | None:
-    """The score of the label, or the lowest of the values that were found."""
-    if row.get("score") is not None:
-        return float(row["score"])
-    each = [*(row.get("fields") or ()), *(row.get("values") or ())]
-    return min((one["score"] for one in each if one["value"] is not None and one["score"] is not None), default=None)
-
-
-def _reason(row: Row) -> str | None:
-    return ": ".join(each for each in (row.get("failure"), row.get("reason")) if each) or None
+        other = "yes" if row.other_settings else None
+        return [
+            *cells, page, original, _BETWEEN.join(row.notes or ()) or None,
+            decided.action if decided else None, decided.by if decided else None, other, left or None, row.newer_file,
+            row.language, row.pages, row.size, datetime.fromisoformat(ended) if isinstance(ended, str) else None,
+            row.document, row.audit_index,
+        ]  # fmt: skip
 
 
 def _values(row: Row) -> dict[str, list[tuple[str, str | None]]]:
     """The values of a row: name -> the type and value of each."""
     found: dict[str, list[tuple[str, str | None]]] = {}
-    for one in row.get("fields") or ():
-        found.setdefault(one["name"], []).append((one["type"], one["value"]))
-    if row.get("answer"):
-        for name, value in _leaves(row["answer"]):
-            kind = "number" if isinstance(value, int | float) and not isinstance(value, bool) else "text"
-            text = value if isinstance(value, str | None) else json.dumps(value)
-            found.setdefault(name, []).append((kind, text))
-    for name in ("custom_id", "status_code", "body"):
-        if row.get(name) is not None:
-            found[name] = [("text", str(row[name]))]
+    kind = kind_of(row)
+    for name, type_, value in kind.cells(row) if kind else ():
+        found.setdefault(name, []).append((type_, value))
     return found
-
-
-def _leaves(answer: str) -> Iterator[tuple[str, Any]]:
-    """The values of an answer in JSON by the names that lead to them; those of a list share one."""
-
-    def walk(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-        if isinstance(value, dict):
-            for key, inner in value.items():
-                yield from walk(f"{name}.{key}" if name else key, inner)
-        elif isinstance(value, list):
-            for inner in value:
-                yield from walk(name, inner)
-        else:
-            yield name or "answer", value
-
-    try:
-        yield from walk("", json.loads(answer))
-    except (ValueError, RecursionError):
-        yield "answer", answer
 
 
 def _columns_of(name: str, slot: Slot) -> Iterator[Column]:

@@ -2,10 +2,10 @@
 
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
+from pipeline.document import Row
 from pipeline.outbox.placement import archive_folder
 from pipeline.outbox.tables import FORMATS
 from pipeline.outbox.tables.base import Line
@@ -15,8 +15,6 @@ from pipeline.plan import Site
 from pipeline.states import State
 from pipeline.tasks import Task
 from pipeline.text.visible import shown
-
-Row = Mapping[str, Any]
 
 
 def write_table(site: Site, rows: Callable[[], Iterable[Row]], out: Path, task: Task | None = None) -> int:
@@ -41,15 +39,14 @@ def write_table(site: Site, rows: Callable[[], Iterable[Row]], out: Path, task: 
 
 def _lines(site: Site, layout: Layout, rows: Iterable[Row], beside: Path) -> Iterator[Line]:
     for row in rows:
-        original = original_of(site.root, row)
+        original = original_of(site.root, row.job, row.path, row.document, row.state)
         link = None if original is None else os.path.relpath(original.absolute(), beside.absolute())
         yield layout.line(row, link)
 
 
-def original_of(root: Path, row: Row) -> Path | None:
+def original_of(root: Path, job: str, path: str, sha256: str | None, state: str) -> Path | None:
     """The bytes of a row's document in archive/, or of a failed one in failed/; None where they are gone."""
-    job, path, sha256 = row["job"], row["path"], row["document"]
-    if row["state"] == State.FAILED:
+    if state == State.FAILED:
         named = (_named(root / "failed" / job, name) for name in (failed_apart(path, sha256), failed_name(path)))
         return next((file for file in named if file and file.is_file()), None)
     folder = archive_folder(root, job, str(sha256)) / "bytes"

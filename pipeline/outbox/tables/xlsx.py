@@ -46,16 +46,11 @@ def write(path: Path, columns: Sequence[Column], lines: Iterable[Line]) -> int:
                 _write(sheet, count, at, column, cell, look)
         sheet.autofilter(0, 0, count, max(len(columns) - 1, 0))
     finally:
-        _close(book)
+        try:
+            book.close()
+        except xlsxwriter.exceptions.FileCreateError as error:
+            raise error.args[0] if isinstance(error.args[0], OSError) else OSError(str(error)) from error
     return count
-
-
-def _close(book: Any) -> None:
-    """Close the workbook, which is when its file is written. OSError."""
-    try:
-        book.close()
-    except xlsxwriter.exceptions.FileCreateError as error:
-        raise error.args[0] if isinstance(error.args[0], OSError) else OSError(str(error)) from error
 
 
 def _format(book: Any, column: Column) -> Any:
@@ -85,10 +80,5 @@ def _write(sheet: Any, row: int, at: int, column: Column, cell: Cell, look: Any)
         case str() if column.kind is Kind.LINK and len(target := f"external:{quote(os.fsencode(cell))}") <= _MOST_LINK:
             sheet.write_url(row, at, target, look, storable(cell)[:255])
         case _:
-            sheet.write_string(row, at, _shortened(format(cell, "f") if isinstance(cell, Decimal) else str(cell)))
-
-
-def _shortened(text: str) -> str:
-    """The text as a cell can have it."""
-    text = storable(text)
-    return text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 1] + "…"
+            text = storable(format(cell, "f") if isinstance(cell, Decimal) else str(cell))
+            sheet.write_string(row, at, text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 1] + "…")

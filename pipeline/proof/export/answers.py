@@ -48,10 +48,10 @@ def _found(site: Site, part: str, entries: dict[int, dict[str, Any]]) -> dict[in
     found: dict[int, Fate] = {}
     try:
         for row in rows_numbered(site.at_rest, site.root / part, entries):
-            document, is_same = entries[row["audit_index"]], False
+            document, is_same = entries[row.audit_index], False
             with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError):  # not as we write rows
                 is_same = result_sha256(row) == document["proved"]["result_sha256"]
-            found[row["audit_index"]] = Fate.SHOWN if is_same else Fate.OTHER
+            found[row.audit_index] = Fate.SHOWN if is_same else Fate.OTHER
             if is_same:
                 document["answer"] = answer_of(row, _ANSWER, doubtful_first=False)
     except BadPartError:

@@ -17,13 +17,15 @@ from typing import Annotated, Any, ClassVar, Final, Self
 import pyarrow as pa
 
 import engine
-from pipeline.document import Evidence, Parsed, Span
+from pipeline.document import Evidence, Parsed, Row, Span
 from pipeline.errors import DocumentError, Failure
 from pipeline.tasks import prompts
+from pipeline.tasks.ask.correct import correct
 from pipeline.tasks.ask.held import NoValueError, Offered, check_held, held_by, narrowed, values_of
 from pipeline.tasks.ask.schemas import QUOTE, VALUE, marked, nodes, quotes, referred, slots_of, steps_of, unmarked
 from pipeline.tasks.asking import Asker, Leaf, leaves, parsed, probability, sureness, whole
-from pipeline.tasks.base import EVIDENCE, Answer, Dialogue, Line, Slot, Task, Window
+from pipeline.tasks.base import EVIDENCE, Answer, Dialogue, Line, Slot, Task, Value, Window, place_of
+from pipeline.tasks.correcting import only
 from pipeline.tasks.kinds import TEXT, Writer, Writing
 from pipeline.tasks.passages import cut, grouped, room
 from pipeline.tasks.settings import Key, SettingsError, Text
@@ -76,6 +78,7 @@ class AskSettings(Task):
         ),
     ] = json.dumps(DEFAULT)
 
+    unreviewed: ClassVar[str | None] = None
     purpose: ClassVar[str] = "an answer to a question about each document"
     needs: ClassVar[str | None] = TEXT
     columns: ClassVar[tuple[pa.Field, ...]] = (
@@ -115,10 +118,43 @@ class AskSettings(Task):
     def on_writing(self, model: Writer, writing: Writing) -> "_ByAsking":
         return _ByAsking(self, model, writing)
 
+    def correct(self, row: Row, text: str | None, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+        return correct(json.loads(self.schema), row, text, only(answer, "fields"))
+
     @classmethod
-    def lines(cls, row: Mapping[str, Any]) -> Iterator[Line]:
+    def values(cls, row: Row) -> Iterator[Value]:
+        for each in row.get("values") or ():
+            yield Value(each["pointer"], "text", each["value"], each["score"], place_of(each.get("evidence")))
+
+    @classmethod
+    def cells(cls, row: Row) -> Iterator[tuple[str, str, str | None]]:
+        for name, value in _named(row["answer"]) if row.get("answer") else ():
+            kind = "number" if isinstance(value, int | float) and not isinstance(value, bool) else "text"
+            yield name, kind, value if isinstance(value, str | None) else json.dumps(value)
+
+    @classmethod
+    def lines(cls, row: Row) -> Iterator[Line]:
         if row.get("answer"):
             yield Line(row["answer"])
+
+
+def _named(answer: str) -> Iterator[tuple[str, Any]]:
+    """The values of an answer in JSON by the names that lead to them; those of a list share one."""
+
+    def walk(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                yield from walk(f"{name}.{key}" if name else key, inner)
+        elif isinstance(value, list):
+            for inner in value:
+                yield from walk(name, inner)
+        else:
+            yield name or "answer", value
+
+    try:
+        yield from walk("", json.loads(answer))
+    except (ValueError, RecursionError):
+        yield "answer", answer
 
 
 class _ByAsking:

@@ -32,6 +32,7 @@ from typing import Annotated, Any, ClassVar, Final, Self, TypeVar
 import pyarrow as pa
 
 import engine
+from pipeline.document import Row
 from pipeline.heads import HeadFile
 from pipeline.tasks.base import HeadAnswers, Line, Task, TaskRefusedError
 from pipeline.tasks.classify.answers import (
@@ -46,6 +47,7 @@ from pipeline.tasks.classify.answers import (
 from pipeline.tasks.classify.head import PRIOR, Classifier, Prior
 from pipeline.tasks.classify.judge import judge
 from pipeline.tasks.classify.learn import LabelLesson, PriorLesson, read_labelled
+from pipeline.tasks.correcting import ReviewRefusedError, only
 from pipeline.tasks.examples import Example, Lesson, Reads, refused
 from pipeline.tasks.features import read_as
 from pipeline.tasks.judging import Judge
@@ -87,6 +89,7 @@ class ClassifySettings(Task):
         Key("with a learned head: which answers are accepted; the others keep their label, for a person to review"),
     ] = None
 
+    unreviewed: ClassVar[str | None] = None
     purpose: ClassVar[str] = "one label for each document"
     hints: ClassVar[Mapping[str, str]] = MappingProxyType(
         {SEQUENCE: f"write labels: {FROM_MODEL} into the task to use the model's own labels"}
@@ -216,8 +219,27 @@ class ClassifySettings(Task):
     def judge(self, truths: Sequence[Example[Any]], texts: Sequence[str]) -> Judge:
         return partial(judge, self._names, [truth.taught for truth in truths])
 
+    def correct(self, row: Row, text: str | None, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+        label, names = only(answer, "label"), self._names or [each["label"] for each in row.get("scores") or ()]
+        if label not in names:
+            raise ReviewRefusedError(f"the job had no label {label!r} when it made this row; it had {', '.join(names)}")
+        return {"label": label, "score": row["score"] if label == row.get("label") else None}
+
+    def taught(self, row: Row, *, placed: bool) -> Mapping[str, Any] | None:
+        return {"label": row["label"]} if row["label"] in self._names else None
+
     @classmethod
-    def lines(cls, row: Mapping[str, Any]) -> Iterator[Line]:
+    def scores(cls, row: Row) -> tuple[float | None, float | None]:
+        scores = sorted((each["score"] for each in row.get("scores") or ()), reverse=True)
+        return row.get("score"), scores[0] - scores[1] if len(scores) > 1 else row.get("score")
+
+    @classmethod
+    def topics(cls, row: Row) -> Iterator[str]:
+        if row.get("label") is not None:
+            yield row["label"]
+
+    @classmethod
+    def lines(cls, row: Row) -> Iterator[Line]:
         if row.get("label") is not None:
             score = row["score"]  # None where a person gave the label
             yield Line("", row["label"] if score is None else f"{row['label']} ({score:.2f})")

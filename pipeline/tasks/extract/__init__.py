@@ -29,10 +29,13 @@ from typing import Annotated, Any, ClassVar, Final
 import pyarrow as pa
 
 import engine
+from pipeline.document import Row
 from pipeline.heads import HeadFile
-from pipeline.tasks.base import HeadAnswers, HeadedTask, Line, Slot, Task, TaskRefusedError
+from pipeline.tasks.base import HeadAnswers, HeadedTask, Line, Slot, Task, TaskRefusedError, Value, place_of
+from pipeline.tasks.correcting import only
 from pipeline.tasks.examples import Example, ExamplesRefusedError, Lesson, Mistake, Reads, refused
 from pipeline.tasks.extract.answers import ByMeaning, LearnedFields, logits_of
+from pipeline.tasks.extract.decided import correct, taught
 from pipeline.tasks.extract.fields import ELEMENT, Field
 from pipeline.tasks.extract.head import FieldsHead, fields_of
 from pipeline.tasks.extract.judge import judge
@@ -66,6 +69,7 @@ class ExtractSettings(Task):
         Key("with a learned head: which answers for each field are accepted; a document with others is for review"),
     ] = None
 
+    unreviewed: ClassVar[str | None] = None
     purpose: ClassVar[str] = "named values from each document"
     hints: ClassVar[Mapping[str, str]] = MappingProxyType(
         {TOKENS: f"write fields: {FROM_MODEL} into the task, or the entity of each field, such as entity: PER"}
@@ -187,8 +191,20 @@ class ExtractSettings(Task):
         known = [as_texts(truth.taught, text) for truth, text in zip(truths, texts, strict=True)]
         return partial(judge, self.fields, known)
 
+    def correct(self, row: Row, text: str | None, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+        return correct(self.fields, row, text, only(answer, "fields"))
+
+    def taught(self, row: Row, *, placed: bool) -> Mapping[str, Any] | None:
+        fields = dict(taught(self.fields, row, placed))
+        return {"fields": fields} if fields else None
+
     @classmethod
-    def lines(cls, row: Mapping[str, Any]) -> Iterator[Line]:
+    def values(cls, row: Row) -> Iterator[Value]:
+        for each in row.get("fields") or ():
+            yield Value(**{**each, "evidence": place_of(each.get("evidence"))})
+
+    @classmethod
+    def lines(cls, row: Row) -> Iterator[Line]:
         for field in row.get("fields") or ():
             if field["value"] is not None:
                 yield Line(str(field["value"]), f"{field['name']} = ", field["score"])

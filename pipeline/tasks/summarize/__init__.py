@@ -28,8 +28,10 @@ from typing import Annotated, Any, ClassVar, Final
 
 import pyarrow as pa
 
+from pipeline.document import Row
 from pipeline.heads import HeadFile
 from pipeline.tasks.base import EVIDENCE, HeadAnswers, Line, Task
+from pipeline.tasks.correcting import ReviewRefusedError, only
 from pipeline.tasks.examples import Example, Lesson, Reads
 from pipeline.tasks.features import read_as
 from pipeline.tasks.judging import Judge
@@ -55,6 +57,8 @@ SENTENCE: Final = pa.struct(
     ]
 )
 
+MOST: Final = 65_536  # characters of a summary that a person gives
+
 
 @dataclass(frozen=True)
 class SummarizeSettings(Task):
@@ -63,6 +67,7 @@ class SummarizeSettings(Task):
     sentences: Annotated[int | None, Key("how many sentences, instead of words", least=1, most=1000)] = None
     words: Annotated[int | None, Key("at most so many words, instead of sentences", least=1, most=100_000)] = None
 
+    unreviewed: ClassVar[str | None] = None
     purpose: ClassVar[str] = "the sentences that say most, in their order"
     texts: ClassVar[tuple[str, ...]] = ("summary",)
     learned_on: ClassVar[tuple[str, ...]] = (EMBEDDING,)
@@ -124,7 +129,20 @@ class SummarizeSettings(Task):
     def judge(self, truths: Sequence[Example[Any]], texts: Sequence[str]) -> Judge:
         return judge(self.sentences, self.words, [truth.taught for truth in truths], texts)
 
+    def correct(self, row: Row, text: str | None, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+        summary = only(answer, "summary")
+        if not isinstance(summary, str) or not summary.strip():
+            raise ReviewRefusedError("the summary is empty: reject the row where there is none")
+        if (size := len(summary)) > MOST:
+            raise ReviewRefusedError(f"the summary has {size:,} characters; at most {MOST:,} are taken")
+        if summary.strip() == row.get("summary"):
+            return {"summary": row["summary"]}
+        return {"summary": summary.strip(), "sentences": [], "evidence": []}
+
+    def taught(self, row: Row, *, placed: bool) -> Mapping[str, Any] | None:
+        return {"summary": row["summary"]} if row["summary"] else None
+
     @classmethod
-    def lines(cls, row: Mapping[str, Any]) -> Iterator[Line]:
+    def lines(cls, row: Row) -> Iterator[Line]:
         if row.get("summary"):
             yield Line(row["summary"])

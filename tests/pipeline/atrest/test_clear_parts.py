@@ -14,7 +14,8 @@ from pipeline import Filter, RunPlan, Site
 from pipeline.atrest.errors import NoKeyError
 from pipeline.errors import BadPartError
 from pipeline.outbox.parts import key_name, open_part
-from pipeline.review.seen import ReviewRefusedError, row_of
+from pipeline.review.seen import row_of
+from pipeline.tasks.correcting import ReviewRefusedError
 from tests.pipeline.atrest.conftest import at_rest_of
 from tests.pipeline.atrest.test_at_rest import LEASE, OTHER, Drop, documents, go
 

@@ -43,8 +43,8 @@ def filled(made: RunPlan, plan: RunPlan) -> RunPlan:
     return copied(made, plan.site.root)
 
 
-def facts(row: dict[str, object] | pipeline.Item) -> tuple[object, ...]:
-    said = row if isinstance(row, dict) else vars_of(row)
+def facts(row: pipeline.Row | pipeline.Item) -> tuple[object, ...]:
+    said = row if isinstance(row, pipeline.Row) else vars_of(row)
     return tuple(said[name] for name in ("job", "path", "state", "failure", "label", "document", "size", "task"))
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline.document import Row
 from pipeline.errors import Failure
 from pipeline.inbox.intake import Arrival
 from pipeline.inbox.order import failed_row
@@ -41,11 +41,11 @@ def committer(plan: RunPlan, log: Journal) -> Committer:
     return Committer(plan, log, "run-1", {}, MAKER)
 
 
-def unread(*paths: str) -> list[tuple[dict[str, Any], Arrival]]:
+def unread(*paths: str) -> list[tuple[Row, Arrival]]:
     """Rows of files that could not be read, of which nothing is staged."""
     ended = {**MADE, "software": "s", "finished_at": datetime(2026, 11, 24, tzinfo=UTC)}
     arrivals = [Arrival(path, path, 3, unread=f"digest of {path}") for path in paths]
-    return [(failed_row(each, None, Failure.UNREADABLE, "no") | ended, each) for each in arrivals]
+    return [(failed_row(each, None, Failure.UNREADABLE, "no").having(**ended), each) for each in arrivals]
 
 
 def entries(plan: RunPlan) -> list[Record]:
@@ -65,7 +65,7 @@ def test_a_part_is_its_rows_then_itself_and_each_proves_the_other(plan: RunPlan,
     for number, (entry, row) in enumerate(zip(documents, rows, strict=True)):
         assert isinstance(entry, Document)
         assert (entry.part, entry.row, entry.unread) == (part.file, number, f"digest of {row['path']}")
-        assert (entry.result_sha256, entry.model_sha256) == (result_sha256(row), MAKER.model_sha256)
+        assert (entry.result_sha256, entry.model_sha256) == (result_sha256(Row(row)), MAKER.model_sha256)
         assert (plan.failed / f"{row['path']}.reason.json").is_file()
 
 

@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline import AskSettings, ClassifySettings, ExtractSettings, Field, Label, Site, write_table
+from pipeline.document import Row
 from pipeline.outbox.tables.flat import Layout
 from pipeline.tasks import BatchSettings, SummarizeSettings, Task
-from tests.pipeline.outbox.test_tables import Row, element, row
+from tests.pipeline.outbox.test_tables import element, row
 
 BILLS = ExtractSettings(
     (

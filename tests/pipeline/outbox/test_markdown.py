@@ -1,8 +1,11 @@
 """A person reads this file; a document cannot put markup into it."""
 
+from typing import Any
+
 import pytest
 from markdown_it import MarkdownIt
 
+from pipeline.document import Row
 from pipeline.outbox.markdown import format_markdown
 
 ROW = {
@@ -12,8 +15,16 @@ ROW = {
 }  # fmt: skip
 
 
+NOTHING = {"name": "", "type": "text", "value": None, "verbatim": None, "score": None, "note": None, "evidence": None}
+
+
+def made(columns: dict[str, Any]) -> str:
+    """The Markdown of a row with these columns."""
+    return format_markdown(Row(ROW | columns), "sort")
+
+
 def test_classified() -> None:
-    text = format_markdown(ROW | {"label": "lease", "score": 0.9, "scores": [{"label": "lease", "score": 0.9}]}, "sort")
+    text = made({"label": "lease", "score": 0.9, "scores": [{"label": "lease", "score": 0.9}]})
     assert text.startswith("# a\\|b.txt\n\n**lease** (0.90)\n")
     assert "> \\<b>\\#x\n>\n> (page 2, characters 5 to 9)" in text
     assert "Note: page 2 has no text" in text
@@ -23,20 +34,29 @@ def test_classified() -> None:
 def test_extracted_and_absent() -> None:
     found = {
         "name": "total",
+        "type": "money",
         "value": "12.00 EUR",
         "verbatim": "€ 12",
         "score": 0.5,
         "note": None,
-        "evidence": {"page": 1, "start": 3, "end": 7},
+        "evidence": {"page": 1, "start": 3, "end": 7, "text": "€ 12"},
     }
-    absent = {"name": "iban", "value": None, "verbatim": None, "score": None, "note": "no IBAN", "evidence": None}
-    text = format_markdown(ROW | {"fields": [found, absent]}, "sort")
+    absent = {
+        "name": "iban",
+        "type": "iban",
+        "value": None,
+        "verbatim": None,
+        "score": None,
+        "note": "no IBAN",
+        "evidence": None,
+    }
+    text = made({"fields": [found, absent]})
     assert "| total | 12.00 EUR | € 12 | page 1, characters 3 to 7 | 0.50 |" in text
     assert "| iban | *no IBAN* |  |  |  |" in text
 
 
 def test_abstained() -> None:
-    assert "**No answer**: too close" in format_markdown(ROW | {"state": "abstained", "reason": "too close"}, "sort")
+    assert "**No answer**: too close" in made({"state": "abstained", "reason": "too close"})
 
 
 HOSTILE = [
@@ -57,19 +77,28 @@ def tokens(text: str) -> list[str]:
 def test_nothing_in_a_document_is_markup(text: str, around: str) -> None:
     for with_fields in (False, True):
         hostile, plain = (_everywhere(around.format(part), with_fields) for part in (text, "x"))
-        assert tokens(format_markdown(hostile, "sort")) == tokens(format_markdown(plain, "sort"))
+        assert tokens(made(hostile)) == tokens(made(plain))
 
 
 def _everywhere(text: str, with_fields: bool) -> dict[str, object]:
-    field = {"name": text, "value": text, "verbatim": text, "score": 0.5, "note": None, "evidence": None}
+    field = {
+        "name": text,
+        "type": "text",
+        "value": text,
+        "verbatim": text,
+        "score": 0.5,
+        "note": None,
+        "evidence": None,
+    }
     row = ROW | {"state": "abstained", "reason": text, "label": text, "score": 0.5, "summary": text, "notes": [text]}
     row |= {"path": text, "evidence": [{"page": None, "start": 0, "end": 1, "text": text}]}
-    return row | {"fields": [field, field | {"value": None, "note": text}]} if with_fields else row
+    nothing = field | {"value": None, "note": text}
+    return row | {"task": "extract", "fields": [field, nothing]} if with_fields else row
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_reader_sees_the_text_as_it_was(text: str) -> None:
-    parsed = MarkdownIt("commonmark").parse(format_markdown(ROW | {"summary": text}, "sort"))
+    parsed = MarkdownIt("commonmark").parse(made({"summary": text}))
     shown = [token for token in parsed if token.type == "inline"][1]
     assert "".join(part.content for part in shown.children or ()) == text.strip()
 
@@ -79,13 +108,21 @@ def test_a_reader_sees_the_text_as_it_was(text: str) -> None:
 )
 def test_ordinary_text_reads_as_it_is(text: str) -> None:
     expected = text.replace("R&D", "R\\&D")
-    assert f"\n\n{expected}\n\n" in format_markdown(ROW | {"summary": text}, "sort")
+    assert f"\n\n{expected}\n\n" in made({"summary": text})
 
 
 def test_a_summary_keeps_its_lines() -> None:
-    assert "\n\none\n\\- two\n3\\. three\n\n" in format_markdown(ROW | {"summary": "one\n- two\n3. three"}, "sort")
+    assert "\n\none\n\\- two\n3\\. three\n\n" in made({"summary": "one\n- two\n3. three"})
 
 
 def test_a_negative_amount_in_a_cell_reads_as_it_is() -> None:
-    field = {"name": "total", "value": "-5.00", "verbatim": "-5", "score": 0.5, "note": None, "evidence": None}
-    assert "| total | -5.00 | -5 |" in format_markdown(ROW | {"fields": [field]}, "sort")
+    field = {
+        "name": "total",
+        "type": "money",
+        "value": "-5.00",
+        "verbatim": "-5",
+        "score": 0.5,
+        "note": None,
+        "evidence": None,
+    }
+    assert "| total | -5.00 | -5 |" in made({"fields": [field]})

@@ -17,31 +17,31 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from pipeline import FORMATS, Site, TableRefusedError, write_table
+from pipeline.document import Row
 from pipeline.outbox.placement import archive_folder
 from pipeline.outbox.schema import table_schema
 from pipeline.outbox.tables import xlsx
 from pipeline.outbox.tables.csv import as_it_was, harmless
 
-Row = dict[str, Any]
 EVIL = ('=HYPERLINK("http://evil.example","pay")', "+49 30 1234", "-2+3", "@SUM(A1)", "\t=1", "＝1+1")  # noqa: RUF001
 PLACE = {"page": 2, "start": 3, "end": 8, "text": "12.00", "section": None}
 
 
-def element(name: str, kind: str, value: str | None, score: float | None = 0.5) -> Row:
+def element(name: str, kind: str, value: str | None, score: float | None = 0.5) -> dict[str, Any]:
     evidence = PLACE if value else None
     return {"name": name, "type": kind, "value": value, "verbatim": value, "score": score, "note": None,
             "evidence": evidence}  # fmt: skip
 
 
-def row(path: str, *fields: Row, **more: Any) -> Row:
+def row(path: str, *fields: dict[str, Any], **more: Any) -> Row:
     """A row as `results` gives it."""
-    whole: Row = dict.fromkeys(table_schema().names)
+    whole = Row(dict.fromkeys(table_schema().names))
     places = [each["evidence"] for each in fields if each["evidence"]]
-    return whole | {
+    return whole.having(**{
         "job": "bills", "task": "extract", "document": "ab" * 32, "path": path, "size": 10, "state": "done",
         "audit_index": 7, "fields": list(fields), "evidence": places, "finished_at": "2026-11-24T05:00:00.250Z",
         "notes": ["one", "two"], "pages": 3, "language": "de",
-    } | more  # fmt: skip
+    } | more)  # fmt: skip
 
 
 BILL = (

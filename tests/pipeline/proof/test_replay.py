@@ -12,6 +12,7 @@ import pytest
 import audit
 import pipeline
 from pipeline import Choice, Failure, Limits, Replay, RunPlan, Site, SummarizeSettings, Verdict
+from pipeline.document import Row
 from pipeline.outbox.deletion import delete
 from pipeline.outbox.schema import RUN_COLUMNS
 from pipeline.parse import find_tesseract
@@ -210,18 +211,17 @@ def test_other_software_is_told_of(done: RunPlan, monkeypatch: pytest.MonkeyPatc
 
 def test_another_parser_is_told_of(done: RunPlan) -> None:
     (row,) = [row for row in pipeline.results(done.site) if row["path"] == "a.txt"]
-    row = {name: value for name, value in row.items() if name not in RUN_COLUMNS}
+    row = Row({name: value for name, value in row.items() if name not in RUN_COLUMNS})
     entry, judge = from_json(entries(done)["a.txt"]), Judge(done.site, done.task, None)
     assert isinstance(entry, Document)
     without, with_ocr = (replace(entry, parse_options=replace(entry.parse_options, ocr=ocr)) for ocr in (None, {}))
     assert judge.verdict(without, row).verdict == Verdict.IDENTICAL
-    newer = judge.verdict(without, {**row, "parser": "txt 9"})
+    newer = judge.verdict(without, row.having(parser="txt 9"))
     assert (newer.verdict, newer.differs) == (Verdict.CHANGED, ("parser",))
     text = judge.verdict(replace(without, text_sha256="0" * 64), row)
     assert (text.verdict, text.differs) == (Verdict.DIFFERENT, ("text",))
-    languages = judge.verdict(
-        replace(with_ocr, parser="png 1; tesseract 5 (deu)"), {**row, "parser": "png 1; tesseract 5 (deu)"}
-    )
+    german = "png 1; tesseract 5 (deu)"
+    languages = judge.verdict(replace(with_ocr, parser=german), row.having(parser=german))
     assert (languages.verdict, languages.differs[0]) == (Verdict.CHANGED, "parser")
 
 

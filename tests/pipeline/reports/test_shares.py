@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.document import Row
 from pipeline.records.types import Pace, Shares
 from pipeline.reports.shares import BINS, LISTED, OTHERS, Tally, Times, added, positive
 from tests.pipeline.reports.made import START, shares
@@ -12,19 +13,17 @@ from tests.pipeline.reports.made import START, shares
 BEGIN = datetime.fromtimestamp(START, UTC)
 
 
-def row(
-    n: int, state: str = "done", label: str | None = "lease", score: float | None = 0.5, **more: Any
-) -> dict[str, Any]:
+def row(n: int, state: str = "done", label: str | None = "lease", score: float | None = 0.5, **more: Any) -> Row:
     """A row as the commit has it: without the columns that are null."""
     said = {"label": label, "score": score} if state == "done" else {}
     facts = {"failure": "corrupt", "reason": "cut"} if state == "failed" else {}
-    return {
+    return Row({
         "audit_index": n, "path": f"{n}.txt", "document": f"{n:064x}", "state": state, "task": "classify",
         "job_digest": "d", "finished_at": BEGIN + timedelta(seconds=n), **said, **facts, **more,
-    }  # fmt: skip
+    })  # fmt: skip
 
 
-def tally(*rows: dict[str, Any]) -> Tally:
+def tally(*rows: Row) -> Tally:
     made = Tally("sort")
     for each in rows:
         made.take(each)
@@ -43,16 +42,17 @@ def test_rows_are_counted_by_state_class_label_and_score() -> None:
 
 def test_fields_are_counted_by_their_names_and_scored_by_the_least_certain_value() -> None:
     fields = [
-        {"name": "total", "value": "3.00", "score": 0.9}, {"name": "date", "value": "2026-01-01", "score": 0.31},
-        {"name": "iban", "value": None, "score": 0.1},
-    ]  # fmt: skip
-    found = tally(row(3, label=None, score=None, fields=fields)).shares(0, 1)
+        {"name": "total", "type": "money", "value": "3.00", "score": 0.9},
+        {"name": "date", "type": "date", "value": "2026-01-01", "score": 0.31},
+        {"name": "iban", "type": "iban", "value": None, "score": 0.1},
+    ]
+    found = tally(row(3, label=None, score=None, task="extract", fields=fields)).shares(0, 1)
     assert found.labels == {"total": 1, "date": 1}
     assert found.scores.index(1) == 6
 
 
 def test_a_correction_by_a_person_is_no_work_of_the_night() -> None:
-    assert tally(row(3, review={"action": "corrected"})).rows == 0
+    assert tally(row(3, review={"action": "corrected", "by": "Ann", "reason": None, "of": 1})).rows == 0
 
 
 def test_what_was_tried_twice_counts_once() -> None:

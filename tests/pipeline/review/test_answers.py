@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from pipeline.document import Row
 from pipeline.outbox.placement import archive_folder
 from pipeline.outbox.schema import table_schema
 from pipeline.plan import Site
 from pipeline.records.types import KINDS, Document
-from pipeline.review.answers import decided_row
-from pipeline.review.seen import ReviewRefusedError, Seen
+from pipeline.review.seen import Seen
 from pipeline.states import State
 from pipeline.tasks import (
     AskSettings,
@@ -26,6 +26,7 @@ from pipeline.tasks import (
     SummarizeSettings,
     Task,
 )
+from pipeline.tasks.correcting import ReviewRefusedError
 from tests.pipeline.records.samples import completed
 
 TEXT = "Invoice RE-17 of 3 April 2024\nTotal due: 1.234,50 EUR\nBitte zahlen Sie bis zum 1. Mai 2024 an die ACME\nGmbH."
@@ -66,7 +67,7 @@ def see(site: Site) -> Any:
 
     def seen(task: Task, state: str = "done", **columns: Any) -> Seen:
         row = dict.fromkeys(table_schema().names) | {"state": state, "reason": "so", "evidence": [], "pages": 2}
-        return Seen(site, entry, row | columns, task)
+        return Seen(site, entry, Row(row | columns), task)
 
     return seen
 
@@ -87,7 +88,7 @@ def extracted(see: Any) -> Seen:
 
 
 def corrected(seen: Seen, answer: Mapping[str, Any]) -> dict[str, Any]:
-    return decided_row(seen, "corrected", answer)
+    return seen.decided("corrected", answer)
 
 
 def value(seen: Seen, name: str, said: Any) -> dict[str, Any]:
@@ -258,21 +259,21 @@ def test_a_value_that_the_schema_does_not_take(see: Any, pointer: str, said: Any
 
 def test_what_is_accepted_or_rejected(see: Any) -> None:
     seen = see(LABELS, "review", label="lease", score=0.7, scores=SCORES)
-    row = decided_row(seen, "accepted", None)
+    row = seen.decided("accepted", None)
     assert (row["label"], row["score"], row["state"], row["reason"]) == ("lease", 0.7, "done", None)
-    row = decided_row(seen, "rejected", None)
+    row = seen.decided("rejected", None)
     assert (row["label"], row["score"], row["scores"], row["state"]) == (None, None, None, "rejected")
     with pytest.raises(ReviewRefusedError, match="only a correction has an answer"):
-        decided_row(seen, "accepted", {"label": "lease"})
+        seen.decided("accepted", {"label": "lease"})
     with pytest.raises(ReviewRefusedError, match="says what is right"):
-        decided_row(seen, "corrected", None)
+        seen.decided("corrected", None)
     for state, why in (
         ("abstained", "no answer that could be accepted"),
         ("rejected", "it was rejected|the row was rejected"),
     ):
         with pytest.raises(ReviewRefusedError, match=why):
-            decided_row(see(LABELS, state, scores=SCORES), "accepted", None)
+            see(LABELS, state, scores=SCORES).decided("accepted", None)
     with pytest.raises(ReviewRefusedError, match="answers of batch files"):
-        decided_row(see(BatchSettings(models=("m",))), "accepted", None)
+        see(BatchSettings(models=("m",))).decided("accepted", None)
     empty = see(FIELDS, "abstained", fields=[element(one.name, one.type) for one in FIELDS.fields])
-    assert decided_row(empty, "accepted", None)["state"] == "done"  # that there is none is an answer
+    assert empty.decided("accepted", None)["state"] == "done"  # that there is none is an answer

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import pipeline
-from pipeline import ClassifySettings, ExamplesRefusedError, Label, Review, RunPlan
+from pipeline import ClassifySettings, ExamplesRefusedError, Field, Label, Review, Row, RunPlan
 from pipeline.plan import Retention
-from pipeline.review.examples import _fields, review_examples
+from pipeline.review.examples import review_examples
 from pipeline.tasks.examples import Mistake
+from pipeline.tasks.extract.decided import taught
 from tests.pipeline.conftest import TASK, Witness
 
 Drop = Callable[[str, bytes | str], Path]
@@ -112,7 +113,7 @@ def test_values_of_fields() -> None:
         {"name": "party", "value": "B", "evidence": None},
         {"name": "gone", "value": "x", "evidence": at},
     ]
-    asked = ["total", "due", "party", "new"]
-    assert dict(_fields({"fields": fields}, asked, placed=True)) == {"total": [[3, 7]], "due": None}
+    asked, row = [Field(name) for name in ("total", "due", "party", "new")], Row({"fields": fields})
+    assert dict(taught(asked, row, placed=True)) == {"total": [[3, 7]], "due": None}
     told = {"total": [[3, 7]], "due": None, "party": [[3, 7], "B"]}
-    assert dict(_fields({"fields": fields}, asked, placed=False)) == told
+    assert dict(taught(asked, row, placed=False)) == told

@@ -2,8 +2,7 @@
 
 import pytest
 
-from pipeline.review.seen import ReviewRefusedError
-from pipeline.review.values import EXAMPLES, Given, Place, settled
+from pipeline.tasks.correcting import EXAMPLES, Given, Place, ReviewRefusedError, settled
 
 
 @pytest.mark.parametrize(("kind", "example"), EXAMPLES.items())

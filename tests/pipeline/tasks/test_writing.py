@@ -10,7 +10,7 @@ import pytest
 
 import engine
 from pipeline.answer.converse import Conversing
-from pipeline.document import Parsed
+from pipeline.document import Parsed, Row
 from pipeline.inbox.intake import Arrival
 from pipeline.inbox.order import Work
 from pipeline.outbox.markdown import format_markdown
@@ -43,11 +43,10 @@ SAID = {
     "buyer": None,
     "order": None,
 }
-Row = dict[str, Any]
 LABELS = (Label("invoice", "asks for money"), Label("invoice reminder", "asks again", ("Mahnung",)), Label("letter"))
 
 
-def row_of(settings: Task, scribe: Scribe, text: str, pages: tuple[int, ...] = (), **writing: Any) -> dict[str, Any]:
+def row_of(settings: Task, scribe: Scribe, text: str, pages: tuple[int, ...] = (), **writing: Any) -> Row:
     """The document's row as the table gives it back."""
     document = Parsed(text, "text/plain", "none", pages)
     task = settings.on_writing(scribe, Writing(**writing))
@@ -262,7 +261,7 @@ def test_an_answer_to_a_question_of_ones_own() -> None:
     assert (why["value"], why["score"], why["evidence"]) == ("It says so.", pytest.approx(exp(-0.01), abs=1e-3), None)
     assert [passage["start"] for passage in row["evidence"]] == [8]
     about = {"document": "0", "audit_index": 1, "run": "r", "model_sha256": "m", "software": "s"}
-    told = format_markdown(row | about, "job")
+    told = format_markdown(row.having(**about), "job")
     assert "| parties / 0 | Hartwell Ltd | characters 8 to 20 | 0.88 |" in told
     assert "| why / in words | It says so. |" in told
 

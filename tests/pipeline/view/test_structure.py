@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from pipeline.document import Section
+from pipeline.document import Row, Section
 from pipeline.view.places import Place, places_of
 from pipeline.view.structure import Block, Marked, Piece, blocks_of
 from pipeline.view.unseen import Shown
@@ -116,13 +116,15 @@ def test_places_are_numbered_in_the_order_of_the_answer() -> None:
     def at(start: int, end: int, page: int | None = None) -> dict[str, object]:
         return {"page": page, "start": start, "end": end, "text": "t", "section": "S"}
 
-    row = {
-        "fields": [{"name": "total", "evidence": at(5, 9, 2)}, {"name": "none", "evidence": None},
-                   {"name": "sum", "evidence": at(5, 9, 2)}],
+    def field(name: str, place: dict[str, object] | None) -> dict[str, object]:
+        return {"name": name, "type": "text", "value": "v", "score": 0.5, "evidence": place}
+
+    row = Row({
+        "fields": [field("total", at(5, 9, 2)), field("none", None), field("sum", at(5, 9, 2))],
         "sentences": [{"passages": [at(1, 2)]}],
         "evidence": [at(5, 9, 2), at(20, 30)],
-    }  # fmt: skip
+    })  # fmt: skip
     assert [(one.number, one.start, one.page, one.speaks_for) for one in places_of(row)] == [
         (1, 5, 2, ("total", "sum")), (2, 1, None, ("sentence 1",)), (3, 20, None, ()),
     ]  # fmt: skip
-    assert places_of({"fields": None, "evidence": None}) == ()
+    assert places_of(Row({"fields": None, "evidence": None})) == ()

@@ -1,12 +1,12 @@
-"""Values that a person gives: read as the job reads values, and found where the person says that they stand."""
+"""Corrections: values that a person gives are read as the job reads values, and found where he says that they stand."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from pipeline.document import Evidence, Row
 from pipeline.errors import DocumentError
-from pipeline.review.seen import ReviewRefusedError
 from pipeline.text.values import VALUES, Finder, Reading, Value, pattern_finder, read_habits
 
 _FREE = frozenset({"text", "title", "organisation"})
@@ -26,6 +26,17 @@ EXAMPLES: Mapping[str, str] = {
 _MOST = 4_096  # characters of a value
 _SPACE = re.compile(r"\s+")
 _TOLD = 60  # characters of a value in a message
+
+
+class ReviewRefusedError(ValueError):
+    """A decision that cannot be taken; the message is one sentence for the person who made it."""
+
+
+def only(answer: Mapping[str, Any], key: str) -> Any:
+    """What a correction says under its one key. ReviewRefusedError for other keys."""
+    if answer.keys() != {key}:
+        raise ReviewRefusedError(f"a correction of this row says {key!r} and nothing else")
+    return answer[key]
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,18 @@ class Settled:
     end: int | None = None
     page: int | None = None
     note: str | None = None
+
+
+def evidence_of(row: Row, text: str | None, its: Settled) -> dict[str, Any] | None:
+    """The place of a value as columns have places. Its section, and its page unless the person said it, are known where
+    the row names the same place already."""
+    if its.start is None or its.end is None or text is None:
+        return None
+    values = (each for column in ("fields", "values") for each in row.get(column) or ())
+    places = (*row.evidence, *(Evidence(**at) for each in values if (at := each["evidence"])))
+    known = next((place for place in places if place.start == its.start), None)
+    page, section = its.page or (known.page if known else None), known.section if known else None
+    return asdict(Evidence(page, its.start, its.end, text[its.start : its.end], section))
 
 
 def parse_given(name: str, said: Any) -> Given:
