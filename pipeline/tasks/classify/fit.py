@@ -6,6 +6,8 @@ likelihood of softmax(a * x + b * y) is concave in (a, b), so that Newton's meth
 is as long as the slope along it says, so that no logarithm is needed. All sums are exact or in order, on any machine.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

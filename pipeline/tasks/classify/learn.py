@@ -5,6 +5,8 @@ writes it is learned how readily it answers each label, and how often its answer
 folder of a label or on a line with an empty `label`, say how readily the model answers too.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

@@ -4,6 +4,8 @@ For each field a logistic regression tells right candidates from wrong ones. Of 
 are learned from: first such as lie evenly in it, then those that the last regression took for right.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
