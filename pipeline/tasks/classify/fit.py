@@ -141,7 +141,7 @@ def learn(examples: Examples, labels: Sequence[str]) -> Learned:
     return Learned(classifier, engine.softmax(mixed, 1.0), truth, len(vocabulary.words), right)
 
 
-def _by_words(examples: Examples, classes: int, vocabulary: Vocabulary) -> "_Learning | None":
+def _by_words(examples: Examples, classes: int, vocabulary: Vocabulary) -> _Learning | None:
     """Set up learning from words alone; None where the texts share no words."""
     if not vocabulary.words:
         return None
