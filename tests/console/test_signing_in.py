@@ -16,6 +16,7 @@ from jobs.console.rights import Role
 from tests.console.conftest import OWN, PASSPHRASE, Served, serving
 from tests.console.flood import measure
 from tests.jobs.conftest import Place, entries
+from tests.thorough import ALL
 
 WRONG = "none of their words"
 
@@ -212,11 +213,12 @@ def test_a_defect_that_comes_again_leaves_one_file(
 
 
 def test_strangers_take_little_memory_and_leave_no_file(place: Place) -> None:
-    before, after, statuses, crashes = measure(3_000)
+    count = 3_000 if ALL else 1_000
+    before, after, statuses, crashes = measure(count)
     assert after - before < 20 * 2**20
     assert crashes == 0
     assert set(statuses) <= {200, 400, 401, 403, 404, 413, 421, 429, 431}
-    assert sum(statuses.values()) > 2_500
+    assert sum(statuses.values()) > 0.8 * count
 
 
 def test_what_is_tried_stands_in_the_log_as_so_many(place: Place) -> None:

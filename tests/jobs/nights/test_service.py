@@ -259,9 +259,9 @@ def test_two_jobs_served_until_a_signal(ready: Place, cloister: Cloister, number
         assert cloister("status", "--json").json["serve"] == served.pid
         begun = time.monotonic()
         served.send_signal(number)
-        out, _ = served.communicate(timeout=30)
+        out, _ = served.communicate(timeout=300)
     assert served.returncode == 0
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 60
     assert json.loads(out)["jobs"]["other"]["done"] == 1
     assert len(cloister("results", "--json").json) == 2
     assert cloister("audit", "verify").code == 0
