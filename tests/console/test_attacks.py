@@ -248,7 +248,7 @@ def test_slow_clients_are_ended_and_hold_nobody_up(place: Place) -> None:
 def test_a_client_that_sends_a_byte_now_and_then_is_ended(place: Place) -> None:
     with (
         serving(place.root, head_seconds=1.0) as console,
-        socket.create_connection(("127.0.0.1", console.port), timeout=20) as client,
+        socket.create_connection(("127.0.0.1", console.port), timeout=200) as client,
     ):
         sent = 0
         with contextlib.suppress(OSError):

@@ -59,7 +59,7 @@ def url_of(process: "subprocess.Popen[str]") -> str:
 def ended(process: "subprocess.Popen[str]", number: int = signal.SIGTERM) -> tuple[int, str]:
     """End it by a signal: its exit code, and what it said on stderr."""
     process.send_signal(number)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=600)
     return process.returncode, told
 
 

@@ -25,7 +25,7 @@ def sign_in(
     console: Served, name: str, passphrase: str, *, source: str = "127.0.0.1", cookie: str = ""
 ) -> tuple[int, list[str]]:
     """Send the form of signing in from an address of this machine: the status, and the cookies that came."""
-    connection = HTTPConnection("127.0.0.1", console.port, timeout=60, source_address=(source, 0))
+    connection = HTTPConnection("127.0.0.1", console.port, timeout=600, source_address=(source, 0))
     kind = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": cookie}
     with contextlib.closing(connection):
         connection.request("POST", "/sign-in", urlencode({"name": name, "passphrase": passphrase}), {**OWN, **kind})
@@ -165,7 +165,7 @@ def test_odd_words_leave_no_crash_file(console: Served, place: Place, address: s
 
 
 def test_a_length_of_five_thousand_digits_is_refused(console: Served, place: Place) -> None:
-    with contextlib.closing(HTTPConnection("127.0.0.1", console.port, timeout=60)) as connection:
+    with contextlib.closing(HTTPConnection("127.0.0.1", console.port, timeout=600)) as connection:
         connection.putrequest("POST", "/sign-in")
         for name, value in {**OWN, "Content-Length": "9" * 5_000}.items():
             connection.putheader(name, value)

@@ -22,7 +22,7 @@ def wake() -> Iterator[Wake]:
 
 def until(wake: Wake, folder: Path, tells: bool = True) -> None:
     """Waits until the folder is watched, or no longer."""
-    end = time.monotonic() + 10
+    end = time.monotonic() + 100
     while wake.tells(folder) != tells:
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -91,7 +91,7 @@ def test_a_folder_of_another_machine_is_not_watched(
         folder = tmp_path / kind
         folder.mkdir()
         wake.follow([folder])
-        end = time.monotonic() + 10
+        end = time.monotonic() + 100
         while not (told := list(wake.silent())):
             assert time.monotonic() < end
         assert told == [(folder, f"{kind} does not tell what other machines write")]
