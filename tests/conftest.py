@@ -1,9 +1,10 @@
 """What many tests need: a small model, the real model, the folder of real documents."""
 
+import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ settings.register_profile("suite", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("suite")
 
 FIRST = (
-    "engine/models/test_decoder_identity.py", "test_demo.py", "test_readme.py", "engine/test_identity.py",
+    "engine/models/test_decoder_identity.py", "test_demo.py", "engine/test_identity.py", "test_readme.py",
     "faults/test_hostile.py", "faults/test_torture.py", "engine/kernels/matmul/test_decoder.py",
     "engine/quant/test_search.py", "engine/models/test_encoders.py", "engine/models/test_decoders.py",
     "engine/test_fences.py", "engine/test_accuracy.py", "jobs/test_cli_bench.py", "pipeline/outbox/test_recover.py",
@@ -60,14 +61,30 @@ def usual_umask() -> Iterator[None]:
     os.umask(before)
 
 
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """The folder of this name, which `make` fills once in a run of the suite: other processes wait, and share it."""
+    base = factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder, part = base / name, base / f"{name}.part"
+    with (base / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.is_dir():
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir()
+            make(part)
+            part.rename(folder)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The GGUF file of a small random BERT: 2 layers of width 64, context 128."""
     import engine
 
-    folder = tmp_path_factory.mktemp("tiny")
-    engine.import_model(write_bert_folder(folder / "hf"), folder / "tiny.gguf", file_type="q8_0", name="tiny")
-    return folder / "tiny.gguf"
+    def make(folder: Path) -> None:
+        engine.import_model(write_bert_folder(folder / "hf"), folder / "tiny.gguf", file_type="q8_0", name="tiny")
+
+    return made_once(tmp_path_factory, "tiny-model", make) / "tiny.gguf"
 
 
 @pytest.fixture(scope="session")
@@ -75,16 +92,21 @@ def tiny_exact_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same in float32, without a calibration, which would take a minute and a half in plain Python."""
     import engine
 
-    folder = tmp_path_factory.mktemp("tiny-exact")
-    engine.import_model(write_bert_folder(folder / "hf"), folder / "tiny.gguf", file_type="f32", name="tiny")
-    return folder / "tiny.gguf"
+    def make(folder: Path) -> None:
+        engine.import_model(write_bert_folder(folder / "hf"), folder / "tiny.gguf", file_type="f32", name="tiny")
+
+    return made_once(tmp_path_factory, "tiny-exact-model", make) / "tiny.gguf"
 
 
 @pytest.fixture(scope="session")
 def tiny_decoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The GGUF file of a small random llama with a context of 4096."""
     metadata = {"llama.context_length": 4096, "llama.rope.freq_base": 1e6}
-    return write_decoder(tmp_path_factory.mktemp("decoder") / "writer.gguf", "llama", metadata=metadata)
+
+    def make(folder: Path) -> None:
+        write_decoder(folder / "writer.gguf", "llama", metadata=metadata)
+
+    return made_once(tmp_path_factory, "tiny-decoder", make) / "writer.gguf"
 
 
 @pytest.fixture(scope="session")

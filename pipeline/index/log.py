@@ -106,9 +106,12 @@ class LogIndex(ABC):
 
     def run(self, run: str) -> RunTold:
         """A run by its name. LookupError."""
-        for (text,) in self._db.execute("SELECT told FROM run WHERE run = ?", (run,)):
-            return run_from_text(text)
-        raise LookupError(f"the log knows no run {run!r}{self._so_far()}")
+        so_far = ""
+        for _ in range(2):  # once more after it was asked how far the log is read, for it may have been read meanwhile
+            for (text,) in self._db.execute("SELECT told FROM run WHERE run = ?", (run,)):
+                return run_from_text(text)
+            so_far = so_far or self._so_far()
+        raise LookupError(f"the log knows no run {run!r}{so_far}")
 
     def settings_at(self, digest: str) -> int | None:
         """The first entry that keeps the settings of this digest; None if the log does not have them."""

@@ -14,7 +14,7 @@ from pipeline.cluster.authority import make_credentials
 from pipeline.plan import Cluster
 
 COMMAND = (sys.executable, "-P", "-c", "import sys; from jobs.cli import main; sys.exit(main())")
-PATIENCE = 120.0  # seconds: on a busy machine Python starts slowly
+PATIENCE = 900.0  # seconds: in a fresh checkout, on a busy machine, workers compile for minutes
 
 
 @dataclass

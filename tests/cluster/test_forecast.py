@@ -39,7 +39,8 @@ def test_who_is_ready_is_counted(two: Machines) -> None:
     assert (seen.machines, seen.problem) == (2, None)
 
 
-def test_where_nobody_answers_those_of_the_last_run_are_counted(two: Machines) -> None:
+def test_where_nobody_answers_those_of_the_last_run_are_counted(two: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.cluster.calls.CONNECT_SECONDS", 0.5)
     nowhere = replace(two.cluster, scheduler="tls://127.0.0.1:1")
     found = ask(nowhere)
     seen = see(nowhere, found, 7)

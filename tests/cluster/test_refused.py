@@ -19,7 +19,7 @@ from pipeline.cluster.identity import Identity, check_memory, check_worker, own_
 from pipeline.cluster.peers import HEAD_ROLE, WORKER_ROLE, read_credential
 from pipeline.cluster.serving import run_scheduler
 from pipeline.plan import Cluster
-from tests.cluster.processes import Machines
+from tests.cluster.processes import PATIENCE, Machines
 from tests.pipeline.conftest import Witness
 
 OWN = own_identity("head")
@@ -76,7 +76,8 @@ def refused(plan: RunPlan, cluster: Cluster) -> str:
     return str(error.value)
 
 
-def test_a_wrong_address(plan: RunPlan, two: Machines) -> None:
+def test_a_wrong_address(plan: RunPlan, two: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.cluster.calls.CONNECT_SECONDS", 0.5)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -106,7 +107,7 @@ def stranger(two: Machines, tmp_path: Path) -> Iterator[Machines]:
 
 def test_a_worker_of_another_authority_says_so_and_ends(stranger: Machines) -> None:
     worker = stranger.workers["stranger"]
-    assert worker.process.wait(120) == 2
+    assert worker.process.wait(PATIENCE) == 2
     assert "are of different authorities" in worker.log.read_text()
 
 

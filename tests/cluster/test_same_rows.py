@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import engine
 from engine.cpu import ISAS
 from pipeline import RunPlan, run
 from pipeline.cluster.sharing import Grouping
@@ -16,9 +17,12 @@ from tests.cluster.processes import Machines, machines
 from tests.cluster.test_night import fill, rows
 from tests.pipeline.conftest import Witness, make_plan, make_site
 from tests.pipeline.test_run_writing import FIELDS, USED
+from tests.thorough import ALL
 
 FLAGS = set(Path("/proc/cpuinfo").read_text().split())
 SETS = {"one": "portable", "two": "avx2", "three": "avx512_vnni", "four": "portable"}
+SETS = SETS if ALL else dict.fromkeys(list(SETS)[:3], engine.isa())
+"""Worker -> instruction set; other ones than the best, which each worker would compile for, in `make torture`."""
 MADE = {name: isa for name, isa in SETS.items() if not ISAS[isa] - FLAGS}
 
 pytestmark = pytest.mark.usefixtures("ready_first")

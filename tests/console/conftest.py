@@ -65,7 +65,7 @@ class Browser:
         return self.post(path, {"token": self.get(page).token, **form})
 
     def _ask(self, method: str, path: str, body: str | None, headers: Mapping[str, str]) -> Answer:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=300)
         cookie = {"Cookie": self.cookie} if self.cookie else {}
         with contextlib.closing(connection):
             connection.request(method, path, body, {**self.more, **cookie, **headers})
@@ -117,11 +117,11 @@ def serving(
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
-            assert begun.wait(30)
+            assert begun.wait(300)
             yield Served(root, house, 0 if path else listener.getsockname()[1])
         finally:
             server.should_exit = True
-            thread.join(60)
+            thread.join(600)
         assert not thread.is_alive()
 
 
@@ -132,7 +132,7 @@ def console(place: Place) -> Iterator[Served]:  # noqa: F811
         yield served
 
 
-def raw(port: int, data: bytes, *, seconds: float = 30) -> bytes:
+def raw(port: int, data: bytes, *, seconds: float = 300) -> bytes:
     """Send bytes, and read until the console closes the connection."""
     with socket.create_connection(("127.0.0.1", port), timeout=seconds) as client:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):

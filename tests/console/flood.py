@@ -55,7 +55,7 @@ def hostile(number: int) -> Request:
 
 def send(port: int, numbers: Iterator[int], last: int, statuses: dict[int, int]) -> None:
     """Send the requests of these numbers, one connection for all where the console keeps it."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=120)
+    connection = HTTPConnection("127.0.0.1", port, timeout=1200)
     while (number := next(numbers)) < last:
         method, path, body, headers = hostile(number)
         try:

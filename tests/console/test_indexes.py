@@ -68,6 +68,6 @@ def test_a_console_that_ends_ends_the_child(behind: Indexes) -> None:
         time.sleep(0.01)
     began = time.monotonic()
     behind.close()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60
     assert behind._thread is not None
     assert not behind._thread.is_alive()

@@ -16,6 +16,7 @@ from jobs.console.rights import Role
 from tests.console.conftest import OWN, PASSPHRASE, Served, serving
 from tests.console.flood import measure
 from tests.jobs.conftest import Place, entries
+from tests.thorough import ALL
 
 WRONG = "none of their words"
 
@@ -24,7 +25,7 @@ def sign_in(
     console: Served, name: str, passphrase: str, *, source: str = "127.0.0.1", cookie: str = ""
 ) -> tuple[int, list[str]]:
     """Send the form of signing in from an address of this machine: the status, and the cookies that came."""
-    connection = HTTPConnection("127.0.0.1", console.port, timeout=60, source_address=(source, 0))
+    connection = HTTPConnection("127.0.0.1", console.port, timeout=600, source_address=(source, 0))
     kind = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": cookie}
     with contextlib.closing(connection):
         connection.request("POST", "/sign-in", urlencode({"name": name, "passphrase": passphrase}), {**OWN, **kind})
@@ -164,7 +165,7 @@ def test_odd_words_leave_no_crash_file(console: Served, place: Place, address: s
 
 
 def test_a_length_of_five_thousand_digits_is_refused(console: Served, place: Place) -> None:
-    with contextlib.closing(HTTPConnection("127.0.0.1", console.port, timeout=60)) as connection:
+    with contextlib.closing(HTTPConnection("127.0.0.1", console.port, timeout=600)) as connection:
         connection.putrequest("POST", "/sign-in")
         for name, value in {**OWN, "Content-Length": "9" * 5_000}.items():
             connection.putheader(name, value)
@@ -212,11 +213,12 @@ def test_a_defect_that_comes_again_leaves_one_file(
 
 
 def test_strangers_take_little_memory_and_leave_no_file(place: Place) -> None:
-    before, after, statuses, crashes = measure(3_000)
+    count = 3_000 if ALL else 1_000
+    before, after, statuses, crashes = measure(count)
     assert after - before < 20 * 2**20
     assert crashes == 0
     assert set(statuses) <= {200, 400, 401, 403, 404, 413, 421, 429, 431}
-    assert sum(statuses.values()) > 2_500
+    assert sum(statuses.values()) > 0.8 * count
 
 
 def test_what_is_tried_stands_in_the_log_as_so_many(place: Place) -> None:

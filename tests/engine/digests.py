@@ -1,6 +1,8 @@
 """Run as a program: what a model makes of texts, as digests, in a process whose instruction set and threads are forced.
 
-python -m tests.engine.digests MODEL.gguf < texts.json
+python -m tests.engine.digests MODEL.gguf [hasty] < texts.json
+
+`hasty`: the model's activations are measured on one word, and nothing is kept; plain Python would take minutes.
 """
 
 import hashlib
@@ -24,10 +26,10 @@ def environment(**settings: str) -> dict[str, str]:
     return clean | settings
 
 
-def ask(model: Path, texts: list[str], **settings: str) -> Digests:
-    """The digests that a process with these settings makes."""
+def ask(model: Path, texts: list[str], *options: str, **settings: str) -> Digests:
+    """The digests that a process with these options and settings makes."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.engine.digests", model], input=json.dumps(texts), text=True, check=True,
+        [sys.executable, "-m", "tests.engine.digests", model, *options], input=json.dumps(texts), text=True, check=True,
         stdout=subprocess.PIPE, env=environment(**settings), cwd=Path(__file__).parents[2],
     )  # fmt: skip
     digests: Digests = json.loads(done.stdout)
@@ -49,11 +51,16 @@ def outputs(model: Any, texts: list[str]) -> list[NDArray[Any]]:
     return [np.array(astuple(answer)) for answer in model.answer("the total due", texts)]
 
 
-def main(model_path: str) -> None:
+def main(model_path: str, *options: str) -> None:
     """Print the digests as JSON."""
     import engine
+    import engine.models
+    import engine.models.stored
     from engine.simd.vector import JIT
 
+    if "hasty" in options:
+        engine.models.TEXTS = ("the",)
+        engine.models.stored.weights_folder = lambda: None
     model, texts = engine.load(model_path), json.load(sys.stdin)
     each = outputs(model, texts)
     digests = {
@@ -72,4 +79,4 @@ def main(model_path: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

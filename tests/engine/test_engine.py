@@ -81,5 +81,5 @@ def test_it_works_after_a_fork(tiny_model: Path) -> None:
         "if child == 0: os._exit(0 if model.embed(['the lease', 'a date']).tobytes() == before else 3)\n"
         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
     )
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program, tiny_model], timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program, tiny_model], timeout=600, check=False)
     assert done.returncode == 0

@@ -10,10 +10,9 @@ import pytest
 
 import engine
 from engine.compiling import FOLDER
-from engine.cpu import ISAS
 from tests.encoders import write_encoder
 from tests.engine.digests import environment
-from tests.engine.isas import MODELS, need
+from tests.engine.isas import COMPARED, need
 from tests.models import write_bert_folder
 
 SHAPES: list[dict[str, int]] = [
@@ -58,20 +57,12 @@ def digests(models: list[Path]) -> list[str]:
     return run(models)
 
 
-@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("isa", COMPARED)
 def test_every_instruction_set(isa: str, models: list[Path], digests: list[str]) -> None:
     need(isa)
     if engine.isa() == isa:
         pytest.skip("this is what all are compared with")
-    expected = {path: digest for path, digest in zip(models, digests, strict=True) if isa in MODELS.get(kind(path), ())}
-    assert len(expected) >= len(SHAPES)
-    assert run(list(expected), CLOISTER_ISA=isa) == list(expected.values())
-
-
-def kind(path: Path) -> tuple[str, str]:
-    """Architecture and type of a model."""
-    source, _, file_type = path.stem.rpartition("-")
-    return "bert" if source.isdigit() else source.split()[0], file_type
+    assert run(models, CLOISTER_ISA=isa) == digests
 
 
 @pytest.mark.usefixtures("digests")

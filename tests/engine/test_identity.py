@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 import engine
-from engine.cpu import ISAS
 from tests.encoders import write_encoder
 from tests.engine.digests import Digests, ask
-from tests.engine.isas import MODELS, need
+from tests.engine.isas import COMPARED, need
 from tests.models import WORDS
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "numerics.json"
@@ -51,7 +50,7 @@ def real_digests(real_model: Path) -> Digests:
     return ask(real_model, HARD)
 
 
-SETTINGS = [(isa, 1 + at % 2) for at, isa in enumerate(ISAS) if isa in MODELS["bert", "q8_0"]]
+SETTINGS = [(isa, 1 + at % 2) for at, isa in enumerate(COMPARED)]
 """One thread and two in turn; for the real model the other way round."""
 
 
@@ -74,7 +73,7 @@ def test_the_real_model(isa: str, threads: int, real_model: Path, real_digests: 
 
 ENCODERS = [("bert", "span", "q8_0"), ("nomic_bert", "sequence", "q8_0"), ("modernbert", "tokens", "q8_0"),
             ("nomic_bert", "embedding", "f32"), ("modernbert", "embedding", "f32")]  # fmt: skip
-PAIRS = [(encoder, isa) for encoder in ENCODERS for isa in MODELS[encoder[0], encoder[2]]]
+PAIRS = [(encoder, isa) for encoder in ENCODERS for isa in COMPARED]
 
 
 @pytest.fixture(scope="module")
@@ -96,20 +95,15 @@ def test_every_architecture_and_head(isa: str, encoder: tuple[Path, Digests]) ->
     check(ask(path, SHORT, **environment(isa, 2)), expected)
 
 
-def ask_plain_python(path: Path, texts: list[str]) -> Digests:
-    """The digests of plain Python. It takes the weights that a process of another instruction set has kept, in the same
-    order: what a model's activations are like it would find out itself in minutes."""
-    isa = "portable" if engine.kernels_of(path)[0] == "modern_bert" else "avx2"  # what MODELS has compiled
-    ask(path, texts[:1], **environment(isa, 1))
-    return ask(path, texts, NUMBA_DISABLE_JIT="1")
+def check_plain_python(path: Path, texts: list[str]) -> None:
+    plain, compiled = ask(path, texts, "hasty", NUMBA_DISABLE_JIT="1"), ask(path, texts, "hasty")
+    assert (plain["compiled"], compiled["compiled"]) == (False, True)
+    check(plain, compiled)
 
 
 @pytest.mark.parametrize("encoder", ENCODERS, indirect=True, scope="module")
 def test_every_architecture_as_plain_python(encoder: tuple[Path, Digests]) -> None:
-    path, expected = encoder
-    found = ask_plain_python(path, SHORT[:2])
-    assert not found["compiled"]
-    assert found["each"] == expected["each"][:2]
+    check_plain_python(encoder[0], SHORT[:2])
 
 
 def test_more_threads_than_texts(tiny_model: Path, tiny_digests: Digests) -> None:
@@ -117,10 +111,7 @@ def test_more_threads_than_texts(tiny_model: Path, tiny_digests: Digests) -> Non
 
 
 def test_plain_python_gives_the_same_bytes(tiny_model: Path) -> None:
-    texts = made_up(3, 24)
-    plain, compiled = ask_plain_python(tiny_model, texts), ask(tiny_model, texts)
-    assert (plain["compiled"], compiled["compiled"]) == (False, True)
-    check(plain, compiled)
+    check_plain_python(tiny_model, made_up(3, 24)[:2])
 
 
 def test_a_new_arithmetic_needs_a_new_name(tiny_model: Path, tiny_digests: Digests) -> None:

@@ -15,6 +15,7 @@ import pytest
 import audit
 from jobs.cli import main
 from jobs.config.load import load_site
+from tests.conftest import made_once
 
 LEASE = "The landlord leases the flat to the tenant. The rent is due on the first of the month.\n"
 INVOICE = "Invoice 2026-17. Total due: EUR 120.00. Please pay to the account below.\n"
@@ -105,8 +106,8 @@ def held(place: Place) -> Iterator[audit.Log]:
 
 
 def finished(make: Callable[..., Place]) -> Any:
-    """A fixture of a workspace, in which commands run: `make` makes it once in a process of the suite, and each other
-    test has a copy."""
+    """A fixture of a workspace, in which commands run: `make` makes it once in a run of the suite, and each test has a
+    copy."""
     needs = [*inspect.signature(make).parameters]
 
     def brought(
@@ -115,12 +116,12 @@ def finished(make: Callable[..., Place]) -> Any:
         tmp_path_factory: pytest.TempPathFactory,
         monkeypatch: pytest.MonkeyPatch,
     ) -> Place:
-        kept = tmp_path_factory.getbasetemp() / f"{make.__module__}.{make.__name__}"
-        if kept.is_dir():
-            place = Place(shutil.copytree(kept, tmp_path / "ws", symlinks=True))
-        else:
-            place = make(**{name: request.getfixturevalue(name) for name in needs})
-            shutil.copytree(place.root, kept, symlinks=True)
+        def fill(folder: Path) -> None:
+            made = make(**{name: request.getfixturevalue(name) for name in needs})
+            made.root.rename(folder / "ws")
+
+        kept = made_once(tmp_path_factory, f"{make.__module__}.{make.__name__}", fill)
+        place = Place(shutil.copytree(kept / "ws", tmp_path / "ws", symlinks=True))
         monkeypatch.chdir(place.root)
         monkeypatch.delenv("CLOISTER_WORKSPACE", raising=False)
         return place

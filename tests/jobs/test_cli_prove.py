@@ -224,7 +224,7 @@ def test_check_and_cosign_load_no_pipeline() -> None:
         ["witness", "cosign", "/dev/null", "--key", "x", "--state", "y"],
     ):
         command = [sys.executable, "-c", code, "audit", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
         assert done.returncode == 2
         assert done.stdout.endswith("loaded set()\n")
 
@@ -243,7 +243,7 @@ def test_a_proof_is_exact_whatever_the_terminal_is(answered: Place) -> None:
     ]
     environment = os.environ | {"PYTHONIOENCODING": "latin-1"}
     told = subprocess.run(
-        command, cwd=answered.root.parent, env=environment, capture_output=True, timeout=60, check=True
+        command, cwd=answered.root.parent, env=environment, capture_output=True, timeout=600, check=True
     )
     assert audit.check_proof(told.stdout.decode(), public_key(answered)).index == 0
 

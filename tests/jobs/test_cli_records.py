@@ -266,7 +266,7 @@ def test_loading_the_code_of_a_run_is_no_waiting(ready: Place) -> None:
         while "waiting for the workspace" not in (line := run.stderr.readline()):
             assert line, "it ended before it waited"
         run.send_signal(signal.SIGTERM)
-        run.communicate(timeout=60)
+        run.communicate(timeout=600)
     assert run.returncode == 130
 
 
@@ -277,7 +277,7 @@ def test_a_run_that_waits_can_be_stopped(ready: Place) -> None:
             while "waiting for the workspace" not in (line := run.stderr.readline()):
                 assert line, "it ended before it waited"
             run.send_signal(signal.SIGTERM)
-            run.communicate(timeout=60)
+            run.communicate(timeout=600)
         assert run.returncode == 130
 
 
@@ -289,7 +289,7 @@ def test_a_service_says_when_it_begins_and_ends(ready: Place) -> None:
         while "job read" not in (line := it.stderr.readline()):
             assert line, "it ended before it served"
         it.send_signal(signal.SIGTERM)
-        out, _ = it.communicate(timeout=60)
+        out, _ = it.communicate(timeout=600)
     assert json.loads(out)["stopped_by"] == "SIGTERM"
     started, ended = entries(ready, "service.started", "service.ended")
     assert (started["type"], started["pid"]) == ("service.started", it.pid)

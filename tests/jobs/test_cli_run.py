@@ -203,7 +203,7 @@ def test_sigterm_ends_a_run_with_130_and_the_next_run_goes_on(ready: Place, cloi
         while "documents found" not in (line := run.stderr.readline()):
             assert line, "it ended before it found documents"
         run.send_signal(signal.SIGTERM)
-        told, err = run.communicate(timeout=60)
+        told, err = run.communicate(timeout=600)
     assert run.returncode == 130, err
     (report,) = json.loads(told)["runs"]
     assert report["interrupted"]

@@ -39,4 +39,4 @@ def test_a_wait_ends_by_itself_too() -> None:
     with Stop() as stop:
         begun = time.monotonic()
         assert not stop.wait(0.01)
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 60

@@ -125,6 +125,13 @@ def numbers(x: Floats, top: int, greatest: Floats) -> NDArray[np.int64]:
     return np.rint(x * inverse).astype(np.int64)
 
 
+def whole_product(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
+    """a @ b, whose sums are int32: float64 holds each of them exactly, in any order, and is fast."""
+    sums = a.astype(np.float64) @ b.astype(np.float64)
+    assert np.abs(sums).max() < 2**31
+    return sums.astype(np.int64)
+
+
 def rows_of(x: Floats, kind: int) -> tuple[NDArray[np.int64], Floats]:
     """Rows [m, k] as whole numbers, and the scales of their groups [m, k / 64]."""
     groups, top = x.reshape(len(x), -1, GROUP), f(TOPS[kind])
@@ -143,8 +150,8 @@ def columns_of(values: Floats) -> tuple[NDArray[np.int64], Floats]:
 
 def product(x: NDArray[np.int64], s: Floats, w: NDArray[np.int64], d: Floats, bias: Floats) -> Floats:
     """The rows x with scales s times the columns w with scales d, float32 [m, n]."""
-    sums = np.einsum("mgk,ngk->mng", x.reshape(len(x), -1, GROUP), w.reshape(len(w), -1, GROUP))
-    assert np.abs(sums).max() < 2**31
+    left, right = (each.reshape(len(each), -1, GROUP).transpose(1, 0, 2) for each in (x, w))
+    sums = whole_product(left, right.transpose(0, 2, 1)).transpose(1, 2, 0)
     whole, y = sums.astype(f), np.tile(bias, (len(x), 1))
     for g in range(s.shape[1]):
         y = fma(whole[:, :, g] * d[:, g], s[:, g : g + 1], y)
@@ -260,12 +267,11 @@ class WholeNumbers:
         power = LOG2_TOP if bound >= TOP else bound.bit_length() - 1
         key, value = np.abs(k).max(), np.abs(v).max()
         queries = np.abs(q).max(1, keepdims=True)
-        scores = numbers(q, SMALL, queries) @ numbers(k, SMALL, key).T
+        scores = whole_product(numbers(q, SMALL, queries), numbers(k, SMALL, key).T)
         scale = (queries / f(SMALL)) * ((key / f(SMALL)) * (factor * LOG2E))
         below = (scores.max(1, keepdims=True) - scores).astype(f)
         weights = whole_power(fma(below, -scale, functions.whole_power_of(power)))
-        sums = weights @ numbers(v, top, value)
-        assert np.abs(sums).max() < 2**31
+        sums = whole_product(weights, numbers(v, top, value))
         return sums.astype(f) * ((value / f(top)) / weights.sum(1, keepdims=True).astype(f))
 
     def attention(self, block: str, x: Floats) -> Floats:

@@ -238,7 +238,7 @@ try: seal.start(["true"], unknown=True)
 except TypeError as error: print("told")
 print(seal.start(["true"]).wait())
 """
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=600, check=True)
     assert done.stdout.split() == ["told", "0"]
 
 

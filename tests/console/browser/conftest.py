@@ -1,14 +1,14 @@
 """A headless browser, and consoles of workspaces that are made once, for whichever process of the tests comes first."""
 
-import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.conftest import made_once
 from tests.console.browser.served import Served, serve
 from tests.console.browser.workspaces import make_morning
 
@@ -30,30 +30,11 @@ def browser() -> Iterator[Any]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
-def once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], None]], Path]:
-    """Makes a folder once for all processes of a run of the tests; nobody may change what is in it."""
-    base = tmp_path_factory.getbasetemp()
-    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-
-    def made(name: str, make: Callable[[Path], None]) -> Path:
-        with (base / f"{name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not (base / name).exists():
-                make(base / f"{name}.new")
-                (base / f"{name}.new").rename(base / name)
-        return base / name
-
-    return made
-
-
 @pytest.fixture(scope="module")
-def morning(
-    real_model: Path, once: Callable[[str, Callable[[Path], None]], Path], tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def morning(real_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace in which jobs of the demo have run, for the tests of one file to do with as they like."""
-    made = once("morning", lambda root: make_morning(root, real_model))
-    return shutil.copytree(made, tmp_path_factory.mktemp("console") / "ws")
+    made = made_once(tmp_path_factory, "morning", lambda folder: make_morning(folder / "ws", real_model))
+    return shutil.copytree(made / "ws", tmp_path_factory.mktemp("console") / "ws")
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["scripts", "plain"])

@@ -55,7 +55,7 @@ class Served:
             java_script_enabled=not plain,
             reduced_motion="reduce",  # a colour that is on its way to another one has the contrast of neither
         )
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(200_000)
         try:
             watch = Watch(self.url, context, refusals, plain)
             yield watch

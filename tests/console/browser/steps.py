@@ -50,7 +50,7 @@ def decided(served: Served, watch: Watch, action: str) -> dict[str, Any]:
 
 def ended(watch: Watch) -> str:
     """Wait on the page of a command until it has ended; pages without scripts are looked at again by a link."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + 600
     state = watch.page.locator("h1 + .state")
     while (said := state.inner_text()) == "running":
         assert time.monotonic() < until, watch.main()

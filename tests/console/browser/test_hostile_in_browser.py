@@ -1,13 +1,14 @@
 """Documents that try to act in a browser: none of their scripts runs, nothing leaves the console's origin,
 no dialog and no window opens, and none of their names is too long for a page."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jobs.console.rights import Role
+from tests.conftest import made_once
 from tests.console.browser.served import NARROW, Served, serve
 from tests.console.browser.workspaces import LONG, make_hostile
 from tests.thorough import ALL
@@ -18,8 +19,9 @@ _LOOKED_AT = 1
 
 
 @pytest.fixture(scope="module")
-def served(once: Callable[..., Path], tiny_model: Path, browser: Any) -> Iterator[Served]:
-    root = once("hostile", lambda root: make_hostile(root, tiny_model, _COUNT))
+def served(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path, browser: Any) -> Iterator[Served]:
+    made = made_once(tmp_path_factory, "hostile", lambda folder: make_hostile(folder / "ws", tiny_model, _COUNT))
+    root = made / "ws"
     with serve(root, browser) as served:
         yield served
 

@@ -95,7 +95,7 @@ def test_every_page(served: Served) -> None:
     with served.somebody("Everybody", *EVERYTHING) as watch:
         watch.go("/log")
         watch.button("Verify now").click()
-        watch.page.locator("h1 + .state", has_text="done").wait_for(timeout=60_000)
+        watch.page.locator("h1 + .state", has_text="done").wait_for(timeout=600_000)
         kinds = set[str]()
         for kind in walk(watch, 1):
             kinds.add(kind)

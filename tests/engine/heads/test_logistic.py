@@ -1,16 +1,12 @@
 """`logistic`: the place that is found is the least one, and it has the same bits everywhere."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from engine.heads import Bags, Logistic, fit_logistic
 from tests.engine.heads.digest import CLASSES, COUNT, WORDS, examples
-from tests.engine.isas import ISAS_OF_ONE, need
+from tests.engine.isas import said_everywhere
 
 PENALTY = 0.1
 
@@ -87,22 +83,5 @@ def test_wrong_examples_are_refused() -> None:
         fit_logistic(x, labels, CLASSES, 0)
 
 
-def _digest(**environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.engine.heads.digest"],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
-
-
 def test_the_same_bits_on_every_instruction_set_and_with_any_threads() -> None:
-    first = _digest(CLOISTER_ISA="portable", CLOISTER_THREADS="1")
-    for isa in ISAS_OF_ONE:
-        try:
-            need(isa)
-        except pytest.skip.Exception:
-            continue
-        assert _digest(CLOISTER_ISA=isa, CLOISTER_THREADS="2") == first, isa
+    assert len(said_everywhere("-m", "tests.engine.heads.digest")) == 1

@@ -19,7 +19,7 @@ from engine.models.weights import STACKS
 from engine.quant import to_float32
 from engine.simd import JIT
 from tests.engine.digests import environment
-from tests.engine.isas import MODELS, need
+from tests.engine.isas import COMPARED, need
 from tests.models import write_bert_folder
 
 pytestmark = pytest.mark.skipif(not JIT, reason="takes minutes in plain Python, where test_identity.py looks at it")
@@ -196,7 +196,7 @@ def main(path: str) -> None:
     print(json.dumps([engine.isa(), digits(found), digest(found)]))
 
 
-@pytest.mark.parametrize("isa", MODELS["bert", "q8_0"])
+@pytest.mark.parametrize("isa", COMPARED)
 def test_every_instruction_set_finds_the_same(exact: Path, tmp_path: Path, isa: str) -> None:
     need(isa)
     _, path = rounded(exact, tmp_path / "m.gguf", {"ffn_up.bias": at([PLACE], 1000), "ffn_down.weight": at([PLACE], 0)})

@@ -17,7 +17,7 @@ from tests.engine.digests import environment
 from tests.engine.isas import need
 from tests.engine.quant.tensors import NAMES, errors, ggml, tensor
 from tests.engine.quant.test_types import DEFINED, OWN
-from tests.thorough import part
+from tests.thorough import ALL
 
 RECORDED = json.loads((Path(__file__).parents[2] / "golden" / "ggml_errors.json").read_text())
 SEARCHED = sorted(TYPES.keys() - OWN - set(DEFINED))
@@ -104,9 +104,9 @@ def test_a_row_does_not_depend_on_others(kind: GgmlType) -> None:
     assert np.array_equal(TYPES[kind].quantize(values.reshape(3, 7, 512)), together.reshape(3, 7, -1))
 
 
-@pytest.mark.parametrize("isa", part(["avx2", "avx512_vnni", "portable"], 2))
+@pytest.mark.skipif(not ALL, reason="compiles for the other instruction sets")
+@pytest.mark.parametrize("isa", ["avx2", "avx512_vnni", "portable"])
 def test_the_same_bytes_on_every_instruction_set(isa: str) -> None:
-    """Here on two of them besides the best; `make torture` tries all."""
     need(isa)
     if engine.isa() == isa:
         pytest.skip("this is what all are compared with")

@@ -7,22 +7,12 @@ import pytest
 from numba import njit
 from numpy.typing import NDArray
 
-import engine
-from engine.cpu import ISAS
 from engine.simd import LANES, load_i32, store_i32
 from engine.tiles.attention import KEYS, ROWS, attention_tiles
 from engine.tiles.operands import SMALL_TOP
-from tests.engine.isas import need
+from tests.engine.isas import COMPARED, usable
 
 RANDOM = np.random.default_rng(12)
-
-
-def usable(isa: str) -> Any:
-    """The operations of an instruction set that this process may use."""
-    need(isa)
-    if list(ISAS).index(isa) < list(ISAS).index(engine.isa()):
-        pytest.skip(f"kernels are compiled for {engine.isa()} here")
-    return attention_tiles(isa)
 
 
 def numbers(rows: int, depth: int) -> list[NDArray[np.int64]]:
@@ -30,10 +20,11 @@ def numbers(rows: int, depth: int) -> list[NDArray[np.int64]]:
     return [RANDOM.integers(-SMALL_TOP, SMALL_TOP + 1, (rows, depth)), np.full((rows, depth), SMALL_TOP)]
 
 
-@pytest.mark.parametrize("isa", ROWS)
+@pytest.mark.parametrize("isa", [isa for isa in COMPARED if isa in ROWS])
 @pytest.mark.parametrize(("depth", "groups"), [(16, 1), (48, 3), (128, 2)])
 def test_scores(isa: str, depth: int, groups: int) -> None:
-    tiles = usable(isa)
+    usable(isa)
+    tiles = attention_tiles(isa)
     store_row, turn, score, rows, run = tiles.store_row, tiles.turn_keys, tiles.score, tiles.rows, LANES * tiles.bytes
     runs = depth // LANES
 
@@ -67,9 +58,10 @@ def test_scores(isa: str, depth: int, groups: int) -> None:
                 assert np.array_equal(greatest.reshape(rows, LANES)[:count], lanes)
 
 
-@pytest.mark.parametrize("isa", ROWS)
+@pytest.mark.parametrize("isa", [isa for isa in COMPARED if isa in ROWS])
 def test_weights_times_values(isa: str) -> None:
-    tiles = usable(isa)
+    usable(isa)
+    tiles = attention_tiles(isa)
     store_weights, mix, rows, groups = tiles.store_weights, tiles.mix, tiles.rows, 3
 
     @njit

@@ -7,15 +7,13 @@ import numpy as np
 import pytest
 from numba import njit
 
-import engine
-from engine.cpu import ISAS
 from engine.kernels.matmul.encoder import TILES
 from engine.kernels.rows import TILE, place
 from engine.simd import JIT, LANES
 from engine.tiles.amx import start_tiles, stop_tiles
 from engine.tiles.amx.grouped import SCRATCH, group_amx
 from engine.tiles.grouped import ADD, BYTES, GELU, GELU_RAISED, STORE, Tile, group_tile
-from tests.engine.isas import need
+from tests.engine.isas import COMPARED, usable
 from tests.engine.kernels import groups
 from tests.engine.kernels.groups import Numbers
 from tests.engine.kernels.tiles import from_tiles, near, to_tiles, untouched
@@ -26,18 +24,13 @@ WIDTH, FIRST_COLUMN = 96, 16  # of what tiles are written into
 Run = Any
 
 
-def usable(isa: str) -> None:
-    """Kernels of this process are compiled for one instruction set; it may use those of the sets after it."""
-    need(isa)
-    if list(ISAS).index(isa) < list(ISAS).index(engine.isa()) or (isa == "amx" and not JIT):
-        pytest.skip(f"kernels are compiled for {engine.isa()} here")
-
-
-@pytest.fixture(scope="module", params=[(isa, kind) for isa in ISAS for kind in TOPS], ids=str)
+@pytest.fixture(scope="module", params=[(isa, kind) for isa in COMPARED for kind in TOPS], ids=str)
 def tile(request: pytest.FixtureRequest) -> tuple[str, int, Run]:
     """A tile of an instruction set, for rows of a kind."""
     isa, kind = request.param
     usable(isa)
+    if isa == "amx" and not JIT:
+        pytest.skip("plain Python has no AMX")
     if isa == "amx":
         multiply = group_amx(kind)
 

@@ -8,23 +8,20 @@ from numba import njit
 from numpy.typing import NDArray
 
 import engine
-from engine.cpu import ISAS
 from engine.simd import JIT
 from engine.tiles.amx import start_tiles, stop_tiles
 from engine.tiles.peak import PeakLoop, meaning, peak_loop
-from tests.engine.isas import need
+from tests.engine.isas import COMPARED, need, usable
 
 
 def data(loop: PeakLoop) -> NDArray[np.int8]:
     return np.random.default_rng(1).integers(-128, 128, loop.room).astype(np.int8)
 
 
-@pytest.mark.parametrize("isa", ["avx512_vnni", "avx2", "portable"])
+@pytest.mark.parametrize("isa", [isa for isa in COMPARED if isa != "amx"])
 @pytest.mark.parametrize("turns", [1, 2, 7])
 def test_vectors(isa: str, turns: int) -> None:
-    need(isa)
-    if list(ISAS).index(isa) < list(ISAS).index(engine.isa()):
-        pytest.skip(f"kernels are compiled for {engine.isa()} here")
+    usable(isa)
     loop = peak_loop(isa)
     run: Any = loop.run
     found, expected = data(loop), data(loop)

@@ -6,22 +6,13 @@ import numpy as np
 import pytest
 from numba import njit
 
-import engine
-from engine.cpu import ISAS
 from engine.kernels.matmul.floats import FLOAT_ROWS
 from engine.simd import LANES
 from engine.tiles.dots import FloatTile, PairTile, float_tile, pair_tiles
 from engine.tiles.operands import CHUNK, TOP
-from tests.engine.isas import need
+from tests.engine.isas import COMPARED, usable
 
-# Kernels of this process are compiled for one instruction set; it may use those of the sets after it.
-SHAPES = [(isa, shape) for isa in ("avx512_vnni", "avx2", "portable") for shape in ((1, 1), (2, 3), (4, 1), (8, 2))]
-
-
-def usable(isa: str) -> None:
-    need(isa)
-    if list(ISAS).index(isa) < list(ISAS).index(engine.isa()):
-        pytest.skip(f"kernels are compiled for {engine.isa()} here")
+SHAPES = [(isa, shape) for isa in COMPARED if isa != "amx" for shape in ((1, 1), (2, 3), (4, 1), (8, 2))]
 
 
 @pytest.mark.parametrize(("isa", "shape"), SHAPES)

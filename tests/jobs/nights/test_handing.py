@@ -30,7 +30,7 @@ def served(ready: Place) -> Iterator["subprocess.Popen[str]"]:
         yield process
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=60)
+            process.communicate(timeout=600)
 
 
 def left(place: Place) -> list[str]:
@@ -58,7 +58,7 @@ def asked_for(place: Place) -> list[list[dict[str, Any]]]:
 
 def ended(process: "subprocess.Popen[str]") -> tuple[int, dict[str, Any], str]:
     """The exit code of a command, its JSON and what else it said."""
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=600)
     return process.returncode, json.loads(out), err
 
 
@@ -78,7 +78,7 @@ def test_a_run_by_the_service_is_told_as_one_of_the_command_itself(
     assert wait_for(served, "run finished", "sort")["run"] == run["run"]
     assert left(ready) == []
     served.send_signal(signal.SIGTERM)
-    served.communicate(timeout=60)
+    served.communicate(timeout=600)
     assert (ready.root / run["parts"][0]).is_file()
     (alone,) = cloister("run", "here", "--json").json["runs"]
     assert asked_for(ready)[1:] == [[]]
@@ -213,12 +213,12 @@ def test_a_request_outlives_the_service_and_is_run_once(ready: Place, cloister: 
         assert wait_for(second, "run asked for")["job"] == "sort"
         wait_for(second, "run finished", "sort")
         second.kill()  # it may have removed the request, or not
-        second.communicate(timeout=60)
+        second.communicate(timeout=600)
     with serve(ready) as third:
         wait_for(third, "job read", "sort")
         assert "nothing to do: no file lies there" in cloister("run", "sort").out
         third.send_signal(signal.SIGTERM)
-        third.communicate(timeout=60)
+        third.communicate(timeout=600)
     assert len(cloister("results", "sort", "--limit", "1000", "--json").json) == 300
     once, again = asked_for(ready)
     assert [each["id"] for each in once] == [each["id"] for each in again]
@@ -244,7 +244,7 @@ def test_a_request_that_was_left_while_the_service_was_busy_is_taken_up_by_the_n
     with serve(ready) as next_:
         finished = [wait_for(next_, "run finished")["job"] for _ in range(2)]
         next_.send_signal(signal.SIGTERM)
-        next_.communicate(timeout=60)
+        next_.communicate(timeout=600)
     assert finished == ["other", "sort"]
     assert left(ready) == []
     assert len(ready.parts("sort")) == 1

@@ -37,7 +37,7 @@ def test_sighup_reads_site_yaml_again_and_keeps_the_last_good_one(ready: Place, 
         ready.drop("sort", "lease.txt", LEASE)
         wait_for(served, "run finished")
         served.terminate()
-        served.communicate(timeout=60)
+        served.communicate(timeout=600)
     assert served.returncode == 0
     assert [said["cause"] for said in told(ready)] == ["success"], "by the last site.yaml that was right"
     (ready.root / "site.yaml").write_text(good)
@@ -62,7 +62,7 @@ def test_sighup_reads_a_changed_job_at_once_and_tries_a_refused_one_again(ready:
         served.send_signal(signal.SIGHUP)
         wait_for(served, "job read", "other")
         served.terminate()
-        served.communicate(timeout=60)
+        served.communicate(timeout=600)
     assert served.returncode == 0
 
 
@@ -82,7 +82,7 @@ def test_another_log_or_key_needs_a_new_start(ready: Place) -> None:
 def test_a_broken_site_yaml_at_the_start_is_exit_2(ready: Place) -> None:
     site(ready, "notifi: {}")
     with serve(ready) as served:
-        _, err = served.communicate(timeout=60)
+        _, err = served.communicate(timeout=600)
     assert served.returncode == 2
     assert "unknown key 'notifi'" in err
 
@@ -100,7 +100,7 @@ def test_the_log_file_has_the_lines_and_no_text_of_a_document(ready: Place, priv
     with serve(ready) as served:
         wait_for(served, "run finished")
         served.terminate()
-        served.communicate(timeout=60)
+        served.communicate(timeout=600)
     text = (ready.root / "state" / "service.log").read_text()
     lines = [json.loads(line) for line in text.splitlines()]
     assert {"serving", "ready", "job read", "document failed", "run finished", "stopped"} <= {
@@ -145,6 +145,6 @@ def test_a_log_file_that_cannot_be_written_is_told_once_and_ends_nothing(
 def test_a_log_file_without_a_folder_is_exit_2(ready: Place) -> None:
     site(ready, "service: {log_file: none/service.log}")
     with serve(ready) as served:
-        _, err = served.communicate(timeout=60)
+        _, err = served.communicate(timeout=600)
     assert served.returncode == 2
     assert "none/service.log: service.log_file: the file cannot be opened" in err

@@ -132,7 +132,7 @@ def test_a_service_tells_its_life(ready: Place, address: str) -> None:
             assert "READY" in until(bound, "READY")[-1]
             served.terminate()
             assert until(bound, "STOPPING")[-1]["STOPPING"] == "1"
-            out, err = served.communicate(timeout=60)
+            out, err = served.communicate(timeout=600)
     assert served.returncode == 0, (out, err)
     assert [entry["problem"] for entry in entries(ready, "service.reloaded")] == [None]
 
@@ -142,7 +142,7 @@ def test_when_the_watchdog_bites_the_service_says_where_it_was(ready: Place, tmp
     with listening(address) as bound, serve(ready, NOTIFY_SOCKET=address, WATCHDOG_USEC="400000") as served:
         until(bound, "READY")
         served.send_signal(signal.SIGABRT)  # as systemd does then
-        _, err = served.communicate(timeout=60)
+        _, err = served.communicate(timeout=600)
     assert served.returncode == -signal.SIGABRT
     assert "(most recent call first)" in err
     assert "service.py" in err

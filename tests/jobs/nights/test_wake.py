@@ -22,7 +22,7 @@ def wake() -> Iterator[Wake]:
 
 def until(wake: Wake, folder: Path, tells: bool = True) -> None:
     """Waits until the folder is watched, or no longer."""
-    end = time.monotonic() + 10
+    end = time.monotonic() + 100
     while wake.tells(folder) != tells:
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -91,7 +91,7 @@ def test_a_folder_of_another_machine_is_not_watched(
         folder = tmp_path / kind
         folder.mkdir()
         wake.follow([folder])
-        end = time.monotonic() + 10
+        end = time.monotonic() + 100
         while not (told := list(wake.silent())):
             assert time.monotonic() < end
         assert told == [(folder, f"{kind} does not tell what other machines write")]
@@ -120,7 +120,7 @@ def test_it_ends_at_once_and_leaves_no_thread(tmp_path: Path) -> None:
         wake.follow([tmp_path])
         until(wake, tmp_path)
         begun = time.monotonic()
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 20
     assert not [thread for thread in threading.enumerate() if thread.name == "wake"]
 
 
@@ -131,6 +131,6 @@ def test_a_wait_of_the_service_ends_by_word(wake: Wake, tmp_path: Path) -> None:
     with Stop() as stop:
         begun = time.monotonic()
         threading.Timer(0.1, (tmp_path / "a.txt").touch).start()
-        assert not stop.wait(30, wake.fileno())
-        assert time.monotonic() - begun < 10
+        assert not stop.wait(300, wake.fileno())
+        assert time.monotonic() - begun < 100
     assert wake.stirred() == {tmp_path}

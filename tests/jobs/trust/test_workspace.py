@@ -167,7 +167,7 @@ def test_a_disk_in_memory_that_is_small_full_of_files_and_read_only(place: Place
     scripted = ["sh", "-c", MOUNTED, "sh", str(tmp_path / "disk"), str(place.root), sys.executable, TELL]
     if subprocess.run(["unshare", "-Urm", "true"], capture_output=True, check=False).returncode:
         pytest.skip("this machine gives no mount namespaces")
-    done = subprocess.run(["unshare", "-Urm", *scripted], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(["unshare", "-Urm", *scripted], capture_output=True, text=True, timeout=1200, check=False)
     assert done.returncode == 0, done.stderr
     full, files, memory, read_only, cache = done.stdout.splitlines()
     assert full.startswith("problem The disk of ")

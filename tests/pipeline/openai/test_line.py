@@ -41,10 +41,10 @@ def test_what_json_says() -> None:
     ],
 )
 def test_what_is_refused(line: str, why: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(LineError, match=why.replace("[", r"\[")):
         read_line(line)
-    assert time.perf_counter() - begun < 2
+    assert time.process_time() - begun < 2
 
 
 def test_names_of_lines() -> None:

@@ -22,7 +22,7 @@ from engine.models.layers import start, stop
 from engine.quant import TYPES
 from engine.simd import JIT
 from engine.simd.compiled import entry
-from tests.engine.isas import ISAS_OF_THE_OTHER, need
+from tests.engine.isas import COMPARED, need
 from tests.engine.kernels.tiles import from_tiles, to_tiles
 from tests.reference.coded import GROUPS, IN_SUB_BLOCKS, coded_product, matrix_numbers, run_product
 from tests.reference.whole_numbers import in_order
@@ -296,10 +296,9 @@ def test_memory_is_near_the_size_of_the_file() -> None:
         assert held <= most * size
 
 
-@pytest.mark.parametrize("isa", [*ISAS_OF_THE_OTHER, "plain"])
+@pytest.mark.parametrize("isa", [*COMPARED, "plain"])
 def test_every_instruction_set(isa: str) -> None:
-    """The tests of this file in a process of that instruction set, or as plain Python; fewer where they are slow. Whole
-    decoders are compared on the other half of the sets, and both on all by `make torture`."""
+    """The tests of this file in a process of that instruction set, or as plain Python; fewer where they are slow."""
     if os.environ.get("CLOISTER_ISA") or not JIT:
         pytest.skip("this is such a process")
     if isa != "plain":

@@ -1,8 +1,5 @@
 """`extracting`: values of fields are found in unseen letters, absent ones are not, and the same bits come out."""
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +15,7 @@ from pipeline.tasks.extract.head import THRESHOLD, FieldsHead, Least
 from pipeline.tasks.extract.learn import measured
 from pipeline.tasks.extract.promises import INVENTED, HeldOut, thresholds_of
 from pipeline.tasks.summarize.judge import rouge_l
-from tests.engine.isas import ISAS_OF_ONE, need
+from tests.engine.isas import said_everywhere
 from tests.pipeline.tasks.extract.made import FIELDS, MEANINGS, head, letter, taught
 
 HALF = [Least(0.5, 0.5, many=False)] * 2  # the thresholds of both fields
@@ -173,22 +170,7 @@ def test_a_head_for_other_fields_is_refused(change: dict[str, object], told: str
 
 
 def test_the_same_bits_on_every_instruction_set_and_with_any_threads() -> None:
-    """Here on three of them; `make torture` tries all."""
-    digests = {}
-    for isa, threads in (*((isa, "2") for isa in ISAS_OF_ONE), ("portable", "1")):
-        try:
-            need(isa)
-        except pytest.skip.Exception:
-            continue
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.pipeline.tasks.extract.made"],
-            env={**os.environ, "CLOISTER_ISA": isa, "CLOISTER_THREADS": threads, "PYTHONHASHSEED": threads},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        digests[isa, threads] = done.stdout
-    assert len(set(digests.values())) == 1, digests
+    assert len(said_everywhere("-m", "tests.pipeline.tasks.extract.made")) == 1
 
 
 def test_agreement() -> None:

@@ -1,15 +1,10 @@
 """`summarizing`: the sentences that people would say are found in reports that were not seen, with the same bits."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
-
-import pytest
 
 from pipeline.heads import read_head, write_head
 from pipeline.tasks.summarize.head import SentencesHead
-from tests.engine.isas import ISAS_OF_ONE, need
+from tests.engine.isas import said_everywhere
 from tests.pipeline.tasks.summarize.made_reports import head, learned, report, taught
 
 
@@ -40,19 +35,4 @@ def test_a_head_says_the_same_from_its_file(tmp_path: Path) -> None:
 
 
 def test_the_same_bits_on_every_instruction_set_and_with_any_threads() -> None:
-    """Here on three of them; `make torture` tries all."""
-    digests = {}
-    for isa, threads in (*((isa, "2") for isa in ISAS_OF_ONE), ("portable", "1")):
-        try:
-            need(isa)
-        except pytest.skip.Exception:
-            continue
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.pipeline.tasks.summarize.made_reports"],
-            env={**os.environ, "CLOISTER_ISA": isa, "CLOISTER_THREADS": threads, "PYTHONHASHSEED": threads},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        digests[isa, threads] = done.stdout
-    assert len(set(digests.values())) == 1, digests
+    assert len(said_everywhere("-m", "tests.pipeline.tasks.summarize.made_reports")) == 1
