@@ -157,7 +157,10 @@ class Style:
         if not values:
             return replace(self, variables=holding.variables, doubt=self.doubt or holding.unsure, flow="", items=False)
         tag = "" if element is None else str(element.tag)
-        size = self._size(values)
+        # The size of letters in px; None where it is not known.
+        value = values.get("font-size", ())
+        found = font_size(value, self.size, Measure(self.size, self.size, self.quirks)) if value else self.size
+        size = None if found is None else max(0.0, found)
         box = box_of(tag, values, size or self.size, laid_out=self.items, quirks=self.quirks)
         style = self._text(values, self.size if size is None else size, box)
         odds = [*([holding.unsure] if holding.unsure else []), *odd(values), *style._unclear(values, size, faces)]
@@ -181,12 +184,6 @@ class Style:
         """Text of this style, wrapped where the writer has to mark it."""
         text = struck(text) if self.struck else text
         return raised(text) if self.level > 0 else lowered(text) if self.level < 0 else text
-
-    def _size(self, values: Values) -> float | None:
-        """The size of letters in px; None where it is not known."""
-        value = values.get("font-size", ())
-        found = font_size(value, self.size, Measure(self.size, self.size, self.quirks)) if value else self.size
-        return None if found is None else max(0.0, found)
 
     def _text(self, values: Values, size: float, box: Box) -> "Style":
         """This style with what an element's values change in what its text inherits; `size` is its font's in px."""

@@ -282,13 +282,10 @@ def _in_runs(text: str) -> bool:
 
 def _strict(data: bytes, encoding: str, confidence: float) -> Decoded | None:
     try:
-        return Decoded(data.decode(encoding, _errors(encoding)), encoding, confidence)
+        errors = _OF_VENDORS if encoding.startswith(("euc_jp", "iso2022_jp")) else "strict"
+        return Decoded(data.decode(encoding, errors), encoding, confidence)
     except (UnicodeError, LookupError):  # LookupError: a codec that is none of text
         return None
-
-
-def _errors(encoding: str) -> str:
-    return _OF_VENDORS if encoding.startswith(("euc_jp", "iso2022_jp")) else "strict"
 
 
 def _nearly(data: bytes, encoding: str, confidence: float, rare: int = _RARE) -> Decoded | None:

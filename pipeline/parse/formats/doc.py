@@ -199,7 +199,15 @@ class _Reading:
         in_table = look.in_table or mark == "\x07"
         self._table(in_table)
         if in_table:
-            self._in_row(text, mark, look)
+            if mark == "\x07" and look.row_end:
+                self._end_row()
+            elif mark == "\x07":
+                self._row.append("".join([*self._cell, text]).rstrip("\n"))
+                self._cell.clear()
+            elif not look.inner_row:
+                self._cell.append(text + (" " if look.inner_cell else "\n"))
+            else:
+                self._cell.append("\n")
             return
         kind = self._word.styles.get(look.style, Style()).kind
         level = kind if 1 <= kind <= 9 else int(kind == _TITLE)
@@ -209,17 +217,6 @@ class _Reading:
             self.writer.line(text)
         if not text.strip() or mark == "\x0c":
             self.writer.gap()
-
-    def _in_row(self, text: str, mark: str, look: Paragraph) -> None:
-        if mark == "\x07" and look.row_end:
-            self._end_row()
-        elif mark == "\x07":
-            self._row.append("".join([*self._cell, text]).rstrip("\n"))
-            self._cell.clear()
-        elif not look.inner_row:
-            self._cell.append(text + (" " if look.inner_cell else "\n"))
-        else:
-            self._cell.append("\n")
 
     def _table(self, inside: bool) -> None:
         """Enter or leave a table."""

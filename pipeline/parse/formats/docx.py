@@ -51,7 +51,14 @@ def parse(source: Source, media_type: str) -> Parsed:
     body.write(stream_children(data, package.main, W + "body", W + "p", W + "tbl", W + "sdt"))
     for kind in ("footnotes", "endnotes"):
         _write_notes(writer, package, sight, kind, body)
-    _write_comments(writer, package, sight)
+    for part in package.related(package.main, "comments"):
+        writer.gap()
+        for comment in package.xml(part):
+            inner = writer.inner()
+            _Part(inner, package, part, sight).write(comment)
+            author = comment.get(W + "author", "")
+            writer.line(f"Comment{f' ({author})' if author else ''}: {inner.finish()[0].lstrip()}")
+        writer.gap()
     _write_parts(writer, package, sight, sections.footers)
     if sections.covers:
         writer.doubt("drawings may lie over text")
@@ -104,28 +111,25 @@ class _Part:
         """Write the paragraphs and tables under an element, or in a row of elements."""
         for name, child in children(elements):
             if name == "p":
-                self._paragraph(child)
+                boxes, self._boxes = self._boxes, []
+                properties = child.find(W + "pPr")
+                style = self._style = self._sight.styles.paragraph(properties)
+                text = self._inline(child)
+                self._fields.end_paragraph()
+                while self._fields.reasons:
+                    self.writer.review(self._fields.reasons.pop())
+                begun, joined = self._begun or _Begun(style), self._joined(properties, style)
+                begun.style = begun.style if begun.keeps_style else style
+                begun.keeps_style |= joined == "vanish"
+                begun.texts.append(text)
+                begun.boxes += self._boxes
+                self._begun, self._boxes = begun, boxes
+                if not joined:
+                    self._end_line()
             elif name == "tbl":
                 self._table(child)
             elif name not in _GONE:
                 self.blocks(child)
-
-    def _paragraph(self, paragraph: etree._Element) -> None:
-        boxes, self._boxes = self._boxes, []
-        properties = paragraph.find(W + "pPr")
-        style = self._style = self._sight.styles.paragraph(properties)
-        text = self._inline(paragraph)
-        self._fields.end_paragraph()
-        while self._fields.reasons:
-            self.writer.review(self._fields.reasons.pop())
-        begun, joined = self._begun or _Begun(style), self._joined(properties, style)
-        begun.style = begun.style if begun.keeps_style else style
-        begun.keeps_style |= joined == "vanish"
-        begun.texts.append(text)
-        begun.boxes += self._boxes
-        self._begun, self._boxes = begun, boxes
-        if not joined:
-            self._end_line()
 
     def _joined(self, properties: etree._Element | None, style: Style) -> str:
         """Why the next paragraph goes on in the line of one with these properties; "" where it does not."""
@@ -153,7 +157,13 @@ class _Part:
         else:
             self.writer.heading(label + text, style.outline + 1)
         for box in begun.boxes:
-            self._box(box)
+            if not box.hides:
+                self._write_box(box)
+            elif not self.writer.hide(box.hides, _text_in(box.element)):
+                outer, self.writer = self.writer, self.writer.unseen()
+                self._write_box(box)
+                inner, self.writer = self.writer, outer
+                self.writer.block(inner.finish()[0])
 
     def _label(self, style: Style) -> str:
         """The number that Word draws before a paragraph with text, as far as it is seen."""
@@ -162,15 +172,6 @@ class _Part:
             return ""
         label = self._numbering.label(style)
         return self._shown(label, self._sight.run(level, style, self._around))
-
-    def _box(self, box: Drawn) -> None:
-        if not box.hides:
-            self._write_box(box)
-        elif not self.writer.hide(box.hides, _text_in(box.element)):
-            outer, self.writer = self.writer, self.writer.unseen()
-            self._write_box(box)
-            inner, self.writer = self.writer, outer
-            self.writer.block(inner.finish()[0])
 
     def _write_box(self, box: Drawn) -> None:
         self.writer.gap()
@@ -359,17 +360,6 @@ def _write_notes(writer: TextWriter, package: Package, sight: Sight, kind: str, 
         for number in body.unseen[kind]:
             if number in notes:
                 writer.hide("marked_hidden", _text_in(notes[number]))
-        writer.gap()
-
-
-def _write_comments(writer: TextWriter, package: Package, sight: Sight) -> None:
-    for part in package.related(package.main, "comments"):
-        writer.gap()
-        for comment in package.xml(part):
-            inner = writer.inner()
-            _Part(inner, package, part, sight).write(comment)
-            author = comment.get(W + "author", "")
-            writer.line(f"Comment{f' ({author})' if author else ''}: {inner.finish()[0].lstrip()}")
         writer.gap()
 
 

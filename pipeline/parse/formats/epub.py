@@ -42,13 +42,19 @@ class _Item:
 def parse(source: Source, media_type: str) -> Parsed:
     """The book; raises DocumentError."""
     archive, writer = Archive(source.data, "an EPUB book"), source.writer()
-    _refuse_locked(archive)
+    if archive.has(_ENCRYPTION):
+        root = _xml(archive, _ENCRYPTION)
+        methods = {method.get("Algorithm", "") for method in root.iter("{*}EncryptionMethod")}
+        if methods - {"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"}:
+            raise DocumentError(Failure.ENCRYPTED, "a book with protection against copying (DRM)")
     opf = _opf(archive)
     package = _xml(archive, opf)
     items = {one.get("id", ""): _item(one, opf) for one in package.iter("{*}item")}
     titles, notes = _titles_or_note(archive, list(items.values()))
     spine = list(_spine(package, items))
-    _write_front(writer, package)
+    for name in ("title", "creator"):
+        for element in package.iter(f"{{http://purl.org/dc/elements/1.1/}}{name}"):
+            writer.line(one_line(element.text or ""))
     before = writer.length
     for item in spine:
         if item.media_type in _CHAPTERS and "nav" not in item.properties:
@@ -57,15 +63,6 @@ def parse(source: Source, media_type: str) -> Parsed:
         pictures = any(item.media_type.startswith("image/") for item in items.values())
         raise DocumentError(Failure.NEEDS_OCR if pictures else Failure.EMPTY, "its chapters hold no text")
     return finish(source, writer, media_type, PARSER, notes=[*notes, *_notes(spine, items)])
-
-
-def _refuse_locked(archive: Archive) -> None:
-    """Refuse a book of which more than fonts is encrypted, for one reader's device. DocumentError: ENCRYPTED."""
-    if archive.has(_ENCRYPTION):
-        root = _xml(archive, _ENCRYPTION)
-        methods = {method.get("Algorithm", "") for method in root.iter("{*}EncryptionMethod")}
-        if methods - {"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"}:
-            raise DocumentError(Failure.ENCRYPTED, "a book with protection against copying (DRM)")
 
 
 def _opf(archive: Archive) -> str:
@@ -99,12 +96,6 @@ def _spine(package: etree._Element, items: dict[str, _Item]) -> Iterator[_Item]:
         if name not in items:
             raise DocumentError(Failure.CORRUPT, f"its reading order names {name[:100]!r}, which it does not hold")
         yield items[name]
-
-
-def _write_front(writer: TextWriter, package: etree._Element) -> None:
-    for name in ("title", "creator"):
-        for element in package.iter(f"{{http://purl.org/dc/elements/1.1/}}{name}"):
-            writer.line(one_line(element.text or ""))
 
 
 def _write_chapter(writer: TextWriter, archive: Archive, part: str, titles: dict[str, str]) -> None:

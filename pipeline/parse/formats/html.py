@@ -83,7 +83,8 @@ def write_html(writer: TextWriter, markup: str, *, titled: bool = True) -> list[
         return []
     _empty(root)
     if titled:
-        writer.block(_title(root))
+        titles = (one for one in root.iter("title") if next(one.iterancestors("svg"), None) is None)
+        writer.block(one_line(next((one.text or "" for one in titles), "")))
     styles = PageStyles(root, quirks=not _STANDARD.search(markup[:_PROLOGUE]))
     walk = _Walk(writer, styles, styles.first)
     walk.element(root)
@@ -107,12 +108,6 @@ def _empty(root: etree._Element) -> None:
         element.tail = text
         last = children[-1] if children else element
         last.tail = (last.tail or "") + (tail or "") or None
-
-
-def _title(root: etree._Element) -> str:
-    """The title of the page, not that of a drawing in it."""
-    titles = (one for one in root.iter("title") if next(one.iterancestors("svg"), None) is None)
-    return one_line(next((one.text or "" for one in titles), ""))
 
 
 class _Walk:
@@ -231,17 +226,18 @@ class _Walk:
     def _text(self, text: str | None, *, drawn: bool = True) -> None:
         if text and (text := self._seen(text, drawn=drawn)):
             if self._style.font or not text.isascii():
-                text = self._in_font(text, self._style.font)
+                font = self._style.font
+                if is_in_question(font, text):
+                    self._writer.review("letters stand for signs of a symbol font, which not all systems have")
+                text = shown_in(font, text)
             self._line.append(self._style.signed(text if self._pre else re.sub(r"\s+", " ", text)))
-
-    def _in_font(self, text: str, font: str) -> str:
-        if is_in_question(font, text):
-            self._writer.review("letters stand for signs of a symbol font, which not all systems have")
-        return shown_in(font, text)
 
     def _formula(self, element: etree._Element) -> None:
         text = self._seen(formula_text(element))
-        if any(_is_odd(one) for one in element.iterdescendants()):
+        if any(
+            (one.tag == "mpadded" or not {"style", "class", "mathcolor", "mathsize"}.isdisjoint(one.attrib))
+            for one in element.iterdescendants()
+        ):
             self._writer.doubtful("the looks of a part of a formula", text)
         beside = self._line[-1][-1:].isalnum() if self._line else False
         self._text(f" {text}" if beside and text[:1].isalnum() else text)
@@ -354,11 +350,6 @@ class _Walk:
         rows = whole_number(cell.get("rowspan"), 1)
         if rows > 1:
             self._reaching |= dict.fromkeys(range(place, len(cells)), self._row_number + rows - 1)
-
-
-def _is_odd(element: etree._Element) -> bool:
-    """Whether a part of a formula says of itself how it looks."""
-    return element.tag == "mpadded" or not {"style", "class", "mathcolor", "mathsize"}.isdisjoint(element.attrib)
 
 
 def _numbering(element: etree._Element) -> tuple[int, int]:

@@ -153,29 +153,32 @@ class _Reading:
         kind = message.text(_CLASS).lower()
         for prefix, fields in _FIELDS.items():
             if kind.startswith(prefix):
-                values = [(name, message.value(self._number(number))) for name, number in fields]
+                values = [
+                    (name, message.value(self._named.get(number, 0) if number >= 0x8000 else number))
+                    for name, number in fields
+                ]
                 self._layout.head(place.head, values)
         self._layout.enter(place.body)
-        self._body(message, place.folder)
-        for attachment in message.inside("__attach", _OF_PART):
-            self._attachment(attachment, place)
-
-    def _number(self, number: int) -> int:
-        return self._named.get(number, 0) if number >= 0x8000 else number
-
-    def _body(self, message: Properties, folder: str) -> None:
         page = codepages.of_page(message.number(_PAGE) or 0)
         markup, rtf = message.binary(_HTML) or b"", message.binary(_RTF) or b""
         body = Body(message.text(_BODY), markup, page, rtf, message.number(_NATIVE) or 0)
-        self.notes += write_body(self.writer, body, self._source.members, folder)
+        self.notes += write_body(self.writer, body, self._source.members, place.folder)
         self.writer.gap()
+        for attachment in message.inside("__attach", _OF_PART):
+            self._attachment(attachment, place)
 
     def _attachment(self, attachment: Properties, place: _Place) -> None:
         name = next(filter(None, (one_line(attachment.text(number)) for number in _NAMES)), "without a name")
         inner = attachment.storage.storages.get(_STORAGE)
         data = attachment.binary(_DATA) if inner is None else None
         if inner is not None and FIXED in inner.streams:
-            self._forwarded(Properties(self._file, inner, _OF_MESSAGE), place)
+            message = Properties(self._file, inner, _OF_MESSAGE)
+            subject = one_line(message.text(_SUBJECT))
+            title = self._layout.forwarded(subject)
+            if _is_locked(message):
+                self.notes.append(f"a message inside is encrypted: {subject}")
+            folder = f"{place.folder}{from_title(subject, 'forwarded message')}/"
+            self.message(message, _Place(folder, title, title))
             return
         if attachment.number(_UNSEEN) and name.lower().endswith(_PICTURES):
             self.counts[PICTURES] += 1
@@ -189,14 +192,6 @@ class _Reading:
             self._source.members.refuse(name, 0, Failure.UNSUPPORTED, reason)
         else:
             self._source.members.add(name, [data])
-
-    def _forwarded(self, message: Properties, place: _Place) -> None:
-        subject = one_line(message.text(_SUBJECT))
-        title = self._layout.forwarded(subject)
-        if _is_locked(message):
-            self.notes.append(f"a message inside is encrypted: {subject}")
-        folder = f"{place.folder}{from_title(subject, 'forwarded message')}/"
-        self.message(message, _Place(folder, title, title))
 
 
 def _is_locked(message: Properties) -> bool:

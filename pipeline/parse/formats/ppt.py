@@ -65,7 +65,12 @@ class _Reading:
         self._writer.block(self._furniture.get("date", ""))
         self._writer.block(self._furniture.get("footer", ""))
         self._notes(record)
-        self._comments(record)
+        for tag in (tag for tags in record.children() if tags.kind == _TAGS for tag in tags.children()):
+            data = tag.first(_TAG_DATA) if tag.kind == _TAG else None
+            for comment in (one for one in slides.records(data.data) if one.kind == _COMMENT) if data else ():
+                texts = {one.instance: slides.string_of(one) for one in comment.children() if one.kind == slides.STRING}
+                author = one_line(texts.get(0, ""))
+                self._writer.block(f"Comment{f' ({author})' if author else ''}: {texts.get(1, '')}")
         text = self._writer.finish()[0]
         if hidden and self._outer.hide("hidden_slide", text):
             self._outer.page()
@@ -134,14 +139,6 @@ class _Reading:
         lines = [text.shown(self._furniture, self._presentation.fonts) for text in texts]
         if text := "\n".join(line for line in lines if line.strip()):
             self._writer.block(f"Notes: {text}")
-
-    def _comments(self, record: slides.Record) -> None:
-        for tag in (tag for tags in record.children() if tags.kind == _TAGS for tag in tags.children()):
-            data = tag.first(_TAG_DATA) if tag.kind == _TAG else None
-            for comment in (one for one in slides.records(data.data) if one.kind == _COMMENT) if data else ():
-                texts = {one.instance: slides.string_of(one) for one in comment.children() if one.kind == slides.STRING}
-                author = one_line(texts.get(0, ""))
-                self._writer.block(f"Comment{f' ({author})' if author else ''}: {texts.get(1, '')}")
 
     def _write(self, text: slides.Text) -> None:
         shown = text.shown(self._furniture, self._presentation.fonts)

@@ -165,20 +165,17 @@ class _Reader:
             self._stack[-1].ground = self._stack[-1].ground.drawn(self._property, self._value)
         self._end_formula(self._stack.pop() if self._stack else Group())
         if ended := self._field_of.pop(self.depth + 1, None):
-            self._end_field(ended)
+            for reason in doubts(ended):
+                self._writer.review(reason)
+            if ended.name == "FORMCHECKBOX":
+                self._put("[x]" if ended.choice else "[ ]")
+            self._put(drawn(ended))
 
     def _end_formula(self, outer: Group) -> None:
         """Go back to an outer group; a formula that ends with the inner one is put into the line."""
         formula, self._group = self._group.formula, outer
         if formula is not None and outer.formula is None:
             self._put(whole(formula), built=True)
-
-    def _end_field(self, ended: Field) -> None:
-        for reason in doubts(ended):
-            self._writer.review(reason)
-        if ended.name == "FORMCHECKBOX":
-            self._put("[x]" if ended.choice else "[ ]")
-        self._put(drawn(ended))
 
     def _word(self, word: str, value: int | None) -> None:
         self._flush()

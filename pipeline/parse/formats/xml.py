@@ -54,7 +54,8 @@ def parse(source: Source, media_type: str) -> Parsed:
     root, notes = read_xml(source.decoded.text)
     writer = source.writer()
     if local_name(root.tag) == "svg":
-        _write_drawing(writer, root)
+        for element in root.iter("{*}title", "{*}desc", "{*}text", "{*}foreignObject"):
+            writer.line(one_line(flat_text(element)))
     elif is_prose(root):
         write_prose(writer, root)
     else:
@@ -78,23 +79,13 @@ def read_xml(text: str) -> tuple[etree._Element, list[str]]:
         if error.code == etree.ErrorTypes.ERR_NO_MEMORY:
             raise MemoryError from error
         raise DocumentError(Failure.CORRUPT, f"not well-formed XML: {error.msg}") from error
-    unknown = _entities(root)
-    named = ", ".join(unknown[:_NAMED])
-    return root, [f"entities that are not expanded: {named}"] if unknown else []
-
-
-def _entities(root: etree._Element) -> list[str]:
-    """The names that are referred to and stay so: those that the document declares, and those that nobody knows."""
+    # The names that are referred to and stay so: those that the document declares, and those that nobody knows.
     declared = root.getroottree().docinfo.internalDTD
     own = {one.name for one in declared.iterentities()} if declared is not None else set[str]()
     references = dict.fromkeys(entity.text or "" for entity in root.iter(etree.Entity))
-    return [name for name in references if name[1:-1] in own or html.unescape(name) == name]
-
-
-def _write_drawing(writer: TextWriter, root: etree._Element) -> None:
-    """Write a drawing in SVG: its names and its words, each a line."""
-    for element in root.iter("{*}title", "{*}desc", "{*}text", "{*}foreignObject"):
-        writer.line(one_line(flat_text(element)))
+    unknown = [name for name in references if name[1:-1] in own or html.unescape(name) == name]
+    named = ", ".join(unknown[:_NAMED])
+    return root, [f"entities that are not expanded: {named}"] if unknown else []
 
 
 class _Records:

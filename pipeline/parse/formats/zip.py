@@ -37,7 +37,13 @@ def parse(source: Source, media_type: str) -> Parsed:
     counts: Counter[str] = Counter()
     for entry in files:
         if (left := _left(entry)) is None:
-            _member(source, entry)
+            name = printable(entry.name)
+            try:
+                if entry.encrypted:
+                    raise DamagedError(Failure.ENCRYPTED, _ENCRYPTED)
+                source.members.add(name, content(source.data, entry))
+            except DamagedError as error:
+                source.members.refuse(name, min(entry.size, 2**63), error.failure, error.reason)
         else:
             counts[left] += 1
     notes = [*directory.notes, *left_out(counts)]
@@ -55,19 +61,17 @@ def _left(entry: Entry) -> str | None:
     return None
 
 
-def _member(source: Source, entry: Entry) -> None:
-    name = printable(entry.name)
-    try:
-        if entry.encrypted:
-            raise DamagedError(Failure.ENCRYPTED, _ENCRYPTED)
-        source.members.add(name, content(source.data, entry))
-    except DamagedError as error:
-        source.members.refuse(name, min(entry.size, 2**63), error.failure, error.reason)
-
-
 def content(data: bytes, entry: Entry) -> Iterator[bytes]:
     """A member's bytes, in pieces. Raises DamagedError, also where they are not as long as the directory says."""
-    packed = _packed(data, entry)
+    # The place of a member's compressed bytes, after its local header, whose name and fields may be longer.
+    try:
+        magic, name, extra = struct.unpack_from("<4s22x2H", data, entry.offset)
+    except struct.error as error:
+        raise DamagedError(Failure.CORRUPT, "its header is cut") from error
+    begin = entry.offset + 30 + name + extra
+    if magic != b"PK\x03\x04" or begin + entry.packed > len(data):
+        raise DamagedError(Failure.CORRUPT, "its header is not where the archive says")
+    packed = memoryview(data)[begin : begin + entry.packed]
     stored = (bytes(packed[at : at + PIECE]) for at in range(0, len(packed), PIECE))
     pieces = stored if entry.method == _STORED else _expanded(_codec(entry, packed), packed, entry)
     size = crc = 0
@@ -81,18 +85,6 @@ def content(data: bytes, entry: Entry) -> Iterator[bytes]:
         raise DamagedError(Failure.CORRUPT, f"it has {size:,} of the {entry.size:,} bytes that the archive says")
     if crc != entry.crc:
         raise DamagedError(Failure.CORRUPT, "its checksum (CRC-32) is wrong")
-
-
-def _packed(data: bytes, entry: Entry) -> memoryview:
-    """The place of a member's compressed bytes, after its local header, whose name and fields may be longer."""
-    try:
-        magic, name, extra = struct.unpack_from("<4s22x2H", data, entry.offset)
-    except struct.error as error:
-        raise DamagedError(Failure.CORRUPT, "its header is cut") from error
-    begin = entry.offset + 30 + name + extra
-    if magic != b"PK\x03\x04" or begin + entry.packed > len(data):
-        raise DamagedError(Failure.CORRUPT, "its header is not where the archive says")
-    return memoryview(data)[begin : begin + entry.packed]
 
 
 def _expanded(codec: Codec, packed: memoryview, entry: Entry) -> Iterator[bytes]:
@@ -112,11 +104,7 @@ def _codec(entry: Entry, packed: memoryview) -> Codec:
     if entry.method != _LZMA:
         name = _NAMED.get(entry.method, f"number {entry.method}")
         raise DamagedError(Failure.UNSUPPORTED, f"packed by a method that is not read ({name}); unpack the archive")
-    return _lzma(packed)
-
-
-def _lzma(packed: memoryview) -> Codec:
-    """LZMA by the five bytes of properties before the stream (5.8.8)."""
+    # LZMA by the five bytes of properties before the stream (5.8.8).
     if len(packed) < _LZMA_HEADER or packed[2] != 5 or packed[3]:
         raise DamagedError(Failure.CORRUPT, "its LZMA properties are damaged")
     rest, lc = divmod(packed[4], 9)

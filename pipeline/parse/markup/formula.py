@@ -42,7 +42,11 @@ def formula_text(element: etree._Element) -> str:
     if name in _ROOTS:
         return _root(name, [text for child, text in parts if not local_name(child.tag).endswith("Pr")])
     if name == "d":
-        return _bracketed(element, [text for _, text in parts if text])
+        return (
+            _sign(element, "beg", "(")
+            + _sign(element, "sep", "|").join([text for _, text in parts if text])
+            + _sign(element, "end", ")")
+        )
     if name == "nary":
         *limits, body = [text for _, text in parts[-3:]] or [""]
         return f"{_joined('_^', [_sign(element, 'nary', chr(0x222B)), *limits])} {body}"
@@ -95,10 +99,6 @@ def _root(name: str, parts: list[str]) -> str:
         return f"\u221a{_whole(''.join(parts))}"
     base, degree = (parts[0], parts[1]) if name == "mroot" else (parts[-1], "".join(parts[:-1]))
     return f"{f'{_whole(degree)}^' if degree else ''}\u221a{_whole(base)}" if parts else ""
-
-
-def _bracketed(element: etree._Element, parts: list[str]) -> str:
-    return _sign(element, "beg", "(") + _sign(element, "sep", "|").join(parts) + _sign(element, "end", ")")
 
 
 def _sign(element: etree._Element, which: str, usual: str) -> str:
