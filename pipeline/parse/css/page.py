@@ -35,7 +35,6 @@ _WIDEST = 10.0  # px of a border that is but a line
 _ANIMATED = {"animation", "animation-name"}
 _SWITCHES = {"display", "visibility", "content-visibility", "all"}
 _SMALLER, _SMALLEST = ("small", "sub", "sup"), 4  # elements within elements of smaller letters
-_SHUT = "closed details"
 
 
 class PageStyles:
@@ -71,7 +70,7 @@ class PageStyles:
         holding = self._cascade.declared(element, _hints(element, self._link), outer.variables)
         values, tag = outer.settled(holding.values), element.tag
         swayed = bool(holding.open & _SWITCHES) or not _ANIMATED.isdisjoint(odd(values))
-        if not swayed and (kind := _hides(element, values)):
+        if not swayed and (kind := _hides(element, values, outer)):
             return replace(outer, counted=True), kind
         style = outer.inside(element, values, holding, self._sheets.faces).decorated(tag, values, outer)
         if swayed:
@@ -129,10 +128,6 @@ def _built(element: etree._Element, style: Style, outer: Style) -> Style:
         return replace(style, drawing=True, fill=None, doubt=style.doubt or "a drawing")
     if tag == "foreignobject" and outer.drawing:
         return replace(style, drawing=False)
-    if tag == "details" and "open" not in element.attrib:
-        return replace(style, taken=style.taken or _SHUT)
-    if tag == "summary" and outer.taken == _SHUT and style.taken == _SHUT:
-        return replace(style, taken="")
     return replace(style, doubt=style.doubt or "marquee") if tag == "marquee" else style
 
 
@@ -223,8 +218,11 @@ def _legacy(colour: str) -> str:
     return f"#{colour}" if digits else colour
 
 
-def _hides(element: etree._Element, values: Values) -> str | None:
+def _hides(element: etree._Element, values: Values, outer: Style) -> str | None:
     """Whether an element is not drawn at all."""
+    around = element.getparent()
+    if around is not None and _is_shut(around, outer) and element is not around.find("summary"):
+        return "marked_hidden"
     attributes, tag = element.attrib, element.tag
     display = words(values.get("display", ()))
     shut = "hidden" in attributes or (tag == "dialog" and "open" not in attributes) or "popover" in attributes
@@ -238,8 +236,14 @@ def _hides(element: etree._Element, values: Values) -> str | None:
 
 
 def draws_own_text(element: etree._Element, style: Style) -> bool:
-    """Whether an element's own text is drawn: of the elements of a drawing only that of some."""
-    return not style.drawing or element.tag in _DRAWN
+    """Whether an element's own text is drawn: of the elements of a drawing only that of some, of details that nobody
+    has opened only that of their summary."""
+    return (not style.drawing or element.tag in _DRAWN) and not _is_shut(element, style)
+
+
+def _is_shut(element: etree._Element, style: Style) -> bool:
+    """Whether an element is one of closed details; a style sheet that reaches their content leaves it in doubt."""
+    return element.tag == "details" and "open" not in element.attrib and not style.doubt
 
 
 def all_text(element: etree._Element) -> str:

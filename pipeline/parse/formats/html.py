@@ -22,7 +22,7 @@ from pipeline.parse.office.numerals import format_number
 from pipeline.parse.sight.symbols import is_in_question, shown_in
 from pipeline.parse.writer import CELL, TextWriter, one_line
 
-PARSER = f"html/6 {LXML}, tinycss2 {version('tinycss2')}"
+PARSER = f"html/7 {LXML}, tinycss2 {version('tinycss2')}"
 _BLOCKS = {
     "address", "article", "aside", "blockquote", "body", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt",
     "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "html", "legend", "li", "main", "menu",

@@ -94,7 +94,6 @@ _PAGES = {
     "first letters": "<style>i::first-letter{font-size:0}</style><i style='display:block'>zebra</i>",
     "parts of details": "<style>details::details-content{opacity:0}</style>"
     "<details open><summary>x</summary>zebra</details>",
-    "details": "<details><summary>x</summary>zebra</details>",
     "shadow root": "<div><template shadowrootmode=open>shown</template>zebra</div>",
     "text in a list of options": "<select multiple><p>zebra</p><option>x</select>",
     "phantom": "<math><mphantom><mi>zebra</mi></mphantom></math>",
