@@ -158,7 +158,6 @@ def _picture(data: bytes) -> str | None:
 
 
 def _brand(data: bytes) -> str:
-    """The media type of a file of ISO base media, or what it is in words."""
     return next(kind for brand, kind in _BRANDS.items() if data.startswith(brand, 8))
 
 

@@ -19,7 +19,7 @@ from pipeline.parse.child.reply import format_failure, format_far, format_no_roo
 from pipeline.parse.formats import PARSERS, Source
 from pipeline.parse.limits import Limits
 from pipeline.parse.members import NoRoomError
-from pipeline.parse.options import Far, from_message
+from pipeline.parse.options import Far, Options
 from pipeline.parse.sniff import media_type_of
 from pipeline.parse.view import drawing
 
@@ -59,7 +59,7 @@ def _answer(fds: Sequence[int], request: dict[str, Any], limits: Limits, far: Fa
         data = _read(fds[0] if fds else None)
         if not data:
             raise DocumentError(Failure.EMPTY, "the file has 0 bytes")
-        options = from_message(request["options"])
+        options = Options(**request["options"])
         source = Source(data, request["name"], limits, options, fds[1] if len(fds) > 1 else None, far)
         view = request.get("view")
         return format_parsed(_parse(source)) if view is None else drawing.answer(source, view)

@@ -140,8 +140,6 @@ def compile_list(prelude: Sequence[Token], outer: tuple[Selector, ...] = (), dep
 
 
 class _Reader:
-    """Reads one complex selector from left to right."""
-
     def __init__(self, outer: tuple[Selector, ...], depth: int) -> None:
         self._outer = outer
         self._depth = depth

@@ -96,7 +96,6 @@ class Sheets:
                 self._at_rule(node, around)
 
     def _contents(self, inside: Sequence[Token], around: _Around) -> None:
-        """Take up the declarations and rules within a rule."""
         if around.selectors:
             self._add(inside, around)
         self._rules([one for one in inside if one.type != "declaration"], around)

@@ -362,7 +362,6 @@ def _level(tag: str, values: Values, size: float, around: float) -> int:
 
 
 def _symbol_font(families: Value) -> str:
-    """The first of the families if it is a symbol font, else ""."""
     first = next(iter(split(families)), ())
     name = " ".join(token.serialize() for token in first)
     return name if has_signs(name) else ""

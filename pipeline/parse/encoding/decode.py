@@ -218,12 +218,10 @@ def _joined(pair: re.Match[bytes]) -> bytes:
 
 
 def _good(text: str) -> int:
-    """The number of characters beyond ASCII that are no U+FFFD."""
     return sum(character > "\x7f" for character in text) - text.count("\ufffd")
 
 
 def _known(declared: str | None) -> str | None:
-    """Python's name of the encoding that a declaration means."""
     try:
         name = codecs.lookup(_MEANT.get((declared or "").lower(), declared or "")).name
     except (LookupError, ValueError):

@@ -85,7 +85,6 @@ def _sample(data: bytes) -> bytes:
 
 @cache
 def _written(encoding: str) -> tuple[str, ...]:
-    """The languages that an encoding is for."""
     return tuple(
         name
         for name, said in _LANGUAGES.items()

@@ -78,8 +78,6 @@ class _Begun:
 
 
 class _Part:
-    """One part of the package being written: the document, a header, the footnotes."""
-
     def __init__(
         self, writer: TextWriter, package: Package, part: str, sight: Sight, numbering: Numbering | None = None
     ) -> None:
@@ -235,9 +233,13 @@ class _Part:
         if name in _GONE:
             return ""
         if name == "r":
-            return self._run(element)
+            outer, self._look = self._look, self._sight.run(element, self._style, self._around)
+            text, self._look = self._seen(element, self._look), outer
+            return text
         if name in _NOTES:
-            return self._mark(_NOTES[name], element)
+            referred = self.referred[_NOTES[name]]
+            referred.append(element.get(W + "id", ""))
+            return _MARKS[_NOTES[name]].format(len(referred))
         if name in {"drawing", "pict", "object"}:
             found = self._sight.boxes.found(element, self._around.behind)
             self._boxes += [box for box in found if name != "object" or box.element.tag not in PICTURES]
@@ -264,19 +266,12 @@ class _Part:
         return self._inline(element)
 
     def _formula(self, element: etree._Element) -> str:
-        """A formula in one line, if any of its runs is seen."""
         text = formula_text(element)
         runs = [run for run in element.iter("{*}r") if "".join(run.itertext()).strip()]
         looks = [self._sight.run(run, self._style, self._around) for run in runs]
         hidden = [look for look in looks if look.hides]
         if looks and (len(hidden) == len(looks) or not hidden):
             return self._shown(text, next((look for look in looks if look.doubts), looks[0]))
-        return text
-
-    def _run(self, run: etree._Element) -> str:
-        outer, self._look = self._look, self._sight.run(run, self._style, self._around)
-        text = self._seen(run, self._look)
-        self._look = outer
         return text
 
     def _shown(self, text: str, look: Run) -> str:
@@ -303,10 +298,6 @@ class _Part:
             del found[marks[name] :]
         return ""
 
-    def _mark(self, kind: str, reference: etree._Element) -> str:
-        self.referred[kind].append(reference.get(W + "id", ""))
-        return _MARKS[kind].format(len(self.referred[kind]))
-
 
 def _found(element: etree._Element, wanted: str) -> list[etree._Element]:
     """Rows of a table or cells of a row, also inside content controls, but not those of an inner table."""
@@ -320,7 +311,6 @@ def _found(element: etree._Element, wanted: str) -> list[etree._Element]:
 
 
 def _is_deleted(element: etree._Element) -> bool:
-    """Whether a row or a cell was deleted with changes tracked."""
     return element.find(f"{W}trPr/{W}del") is not None or element.find(f"{W}tcPr/{W}cellDel") is not None
 
 
@@ -329,7 +319,6 @@ def _text_in(box: etree._Element) -> str:
 
 
 def _symbol(element: etree._Element) -> str:
-    """A character by number, as its font shows it."""
     try:
         return shown_in(element.get(W + "font", ""), chr(int(element.get(W + "char", ""), 16)))
     except (ValueError, OverflowError):

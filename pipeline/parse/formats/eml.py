@@ -20,7 +20,7 @@ from pipeline.parse.formats.html import write_html
 from pipeline.parse.formats.ics import write_cards
 from pipeline.parse.formats.msg import write_body
 from pipeline.parse.formats.rtf import write_rtf
-from pipeline.parse.mail.alternatives import Difference, difference
+from pipeline.parse.mail.alternatives import compare
 from pipeline.parse.mail.header import decode_text, header_text, is_entity, read_header
 from pipeline.parse.mail.layout import PICTURES, SHOWN, MailLayout, file_name, name_of
 from pipeline.parse.mail.parts import Part, read_parts
@@ -216,10 +216,11 @@ class _Reading:
                 names = called(best), called(other)
                 unread = self._text_of(other, TextWriter.aside)
                 if unread.strip():
-                    self._tell(difference(text, unread, names, lambda: self._text_of(best, TextWriter.unseen)))
+                    self.notes += compare(
+                        self.writer, text, unread, names, lambda: self._text_of(best, TextWriter.unseen)
+                    )
 
     def _text_of(self, part: Part, inner: Callable[[TextWriter], TextWriter]) -> str:
-        """The text of an alternative, without the files in it."""
         if part.parts:
             return "\n\n".join(self._text_of(one, inner) for one in part.parts)
         data = part.whole if is_text(part, alternative=True) else b""
@@ -253,7 +254,6 @@ class _Reading:
             self._members.add(place.folder + file_name(name), [content])
 
     def _packed_body(self, body: Body, place: _Place) -> None:
-        """Write the body, or compare it with the texts of the message where there are any."""
         self._layout.enter(place.title)
         texts, before = "\n\n".join(self._bodies[self._first :]), self.writer.length
         inner = self.writer.aside() if texts.strip() else self.writer
@@ -262,12 +262,7 @@ class _Reading:
         if inner is self.writer:
             self._took(self.writer.since(before))
         elif (text := inner.finish()[0]).strip():
-            self._tell(difference(texts, text, ("text", TNEF)))
-
-    def _tell(self, found: Difference) -> None:
-        self.notes += found.notes
-        if found.review:
-            self.writer.review(found.review)
+            self.notes += compare(self.writer, texts, text, ("text", TNEF))
 
     def _attachment(self, part: Part, place: _Place) -> None:
         if self._is_decoration(part, place):
@@ -280,7 +275,6 @@ class _Reading:
         self._behind(part)
 
     def _behind(self, part: Part) -> None:
-        """Write the text that stands behind the base64 of a MIME part."""
         if part.behind:
             self.notes.append("text behind the end of a part in base64, kept; not every mail program shows it")
             self.writer.line(part.behind.decode("utf-8", "backslashreplace"))

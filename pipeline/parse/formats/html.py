@@ -17,7 +17,7 @@ from pipeline.parse.css.page import NO_TEXT, PageStyles, all_text, draws_own_tex
 from pipeline.parse.css.style import UNKNOWN, Style
 from pipeline.parse.markup.choices import chosen, field_text, is_drop_down, option_text
 from pipeline.parse.markup.formula import formula_text
-from pipeline.parse.markup.reading import LXML, whole_number
+from pipeline.parse.markup.reading import LXML, well_formed, whole_number
 from pipeline.parse.office.numerals import format_number
 from pipeline.parse.sight.symbols import is_in_question, shown_in
 from pipeline.parse.writer import CELL, TextWriter, one_line
@@ -70,12 +70,8 @@ def write_html(writer: TextWriter, markup: str, *, titled: bool = True) -> list[
     frames. Raises DocumentError(CORRUPT)."""
     # As bytes in an encoding that is said: of a string with an XML declaration lxml refuses to read.
     parser = etree.HTMLParser(huge_tree=True, remove_comments=True, remove_pis=True, encoding="utf-8")
-    try:
+    with well_formed("not readable as HTML"):
         root = etree.fromstring(markup.replace("\x00", "").encode("utf-8", "replace"), parser)
-    except etree.XMLSyntaxError as error:
-        if error.code == etree.ErrorTypes.ERR_NO_MEMORY:
-            raise MemoryError from error
-        raise DocumentError(Failure.CORRUPT, f"not readable as HTML: {error.msg}") from error
     for entry in parser.error_log:
         if entry.level == etree.ErrorLevels.FATAL:
             raise DocumentError(Failure.CORRUPT, f"it can be read only to line {entry.line}: {entry.message}")
@@ -212,7 +208,6 @@ class _Walk:
         self._drawn(element, "after")
 
     def _drawn(self, element: etree._Element, where: str) -> None:
-        """Write what style sheets draw before or after the content of an element."""
         outer = self._style
         text, style = self._styles.drawn(element, where, outer)
         if text:
@@ -309,7 +304,6 @@ class _Walk:
             self._writer.heading(text, level)
 
     def _apart(self, element: etree._Element) -> str:
-        """The text in an element, laid out on its own."""
         inner = self._writer.inner()
         walk = _Walk(inner, self._styles, self._style)
         walk._inside(element)
@@ -353,7 +347,6 @@ class _Walk:
 
 
 def _numbering(element: etree._Element) -> tuple[int, int]:
-    """The first number of a list and the step from one to the next."""
     reverse = "reversed" in element.attrib
     first = len(element.findall("li")) if reverse else 1
     return whole_number(element.get("start"), first), -1 if reverse else 1

@@ -35,8 +35,6 @@ def parse(source: Source, media_type: str) -> Parsed:
 
 
 class _Slides:
-    """The slides being written, and what stood behind those before."""
-
     def __init__(self, writer: TextWriter, document: OpenDocument, body: etree._Element) -> None:
         self._flow = Flow(writer, document, Styles(document.common, document.content))
         self._behind = Flow(writer, document, Styles(document.common, document.common))
@@ -71,17 +69,12 @@ class _Slides:
                 if attribute(declared, "presentation:name") == wanted:
                     self._flow.writer.block(declared.text or "")
         for notes in slide.iterchildren(full("presentation:notes")):
-            text = self._notes(notes)
+            page = self._flow.page
+            self._flow.on(Page(ground=WHITE))  # notes stand on a page of their own
+            text = self._flow.text_of(partial(_write_notes, self._flow, notes))
+            self._flow.on(page)
             self._flow.writer.block(f"Notes: {text}" if text else "")
         self._flow.write_notes()
-
-    def _notes(self, notes: etree._Element) -> str:
-        """Write the notes of a slide, which stand on a page of their own."""
-        page = self._flow.page
-        self._flow.on(Page(ground=WHITE))
-        text = self._flow.text_of(partial(_write_notes, self._flow, notes))
-        self._flow.on(page)
-        return text
 
     def _write_behind(self, slide: etree._Element) -> None:
         """Write the shapes of the master page that are no placeholders, with the first slide that shows them."""

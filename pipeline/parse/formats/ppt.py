@@ -41,8 +41,6 @@ def parse(source: Source, media_type: str) -> Parsed:
 
 
 class _Reading:
-    """A presentation being written."""
-
     def __init__(self, writer: TextWriter, presentation: slides.Presentation) -> None:
         self._outer = self._writer = writer
         self._presentation = presentation

@@ -6,19 +6,19 @@ import stat
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.unpack.directory import Entry, read_directory
 from pipeline.parse.unpack.names import left_behind, left_out, printable
-from pipeline.parse.unpack.streams import DICTIONARY, PIECE, Codec, DamagedError, deflated, expand, xz
+from pipeline.parse.unpack.streams import DEFLATED, DICTIONARY, PIECE, XZ, Codec, DamagedError, expand
 
 PARSER = "zip/2"
 _STORED, _LZMA = 0, 14
 _LZMA_HEADER = 9  # bytes
-_CODECS = {8: deflated, 12: bz2.BZ2Decompressor, 95: xz}
+_CODECS: dict[int, Callable[[], Codec]] = {8: DEFLATED, 12: bz2.BZ2Decompressor, 95: XZ}
 _NAMED = {  # 4.4.5
     1: "Shrink", 2: "Reduce", 3: "Reduce", 4: "Reduce", 5: "Reduce", 6: "Implode", 9: "Deflate64", 10: "PKWARE DCL",
     93: "Zstandard", 94: "MP3", 96: "JPEG", 97: "WavPack", 98: "PPMd", 99: "AES encryption",
@@ -53,7 +53,6 @@ def parse(source: Source, media_type: str) -> Parsed:
 
 
 def _left(entry: Entry) -> str | None:
-    """The reason why a member is no document, for a note."""
     if left := left_behind(entry.name):
         return left
     if entry.mode and stat.S_IFMT(entry.mode) not in (0, stat.S_IFREG):

@@ -158,7 +158,6 @@ class _Reader:
 
 
 def _header(data: bytes, begin: int, end: int) -> "tuple[Message[str, str], int]":
-    """The fields, and where the content begins."""
     found = _FIELDS.match(data, begin, end)
     after = found.end() if found else begin
     if after - begin > _HEADER:
@@ -223,11 +222,7 @@ def _uu(data: bytes) -> Iterator[bytes]:
             yield binascii.a2b_uu(line)
         except binascii.Error:  # some programs count the bytes of a line wrongly
             length = (((line[0] - 32) & 63) * 4 + 5) // 3
-            yield _uu_short(line[:length])
-
-
-def _uu_short(line: bytes) -> bytes:
-    try:
-        return binascii.a2b_uu(line)
-    except binascii.Error as error:
-        raise DocumentError(Failure.CORRUPT, f"a part of the mail is no uuencoded text: {error}") from error
+            try:
+                yield binascii.a2b_uu(line[:length])
+            except binascii.Error as error:
+                raise DocumentError(Failure.CORRUPT, f"a part of the mail is no uuencoded text: {error}") from error

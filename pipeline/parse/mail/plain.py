@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pipeline.errors import Failure
 from pipeline.parse.members import Members
-from pipeline.parse.unpack.names import printable
+from pipeline.parse.unpack.names import one_name
 
 _ARMOUR = re.compile(r"-----(BEGIN|END) PGP ([A-Z ]+?)(?:, PART [\d/]+)?-----")
 _OF_ARMOUR = re.compile(r"[A-Za-z0-9+/=]*|(?:Version|Comment|Charset|Hash|MessageID): .*")
@@ -135,11 +135,11 @@ class _Reading:
             if not ended and not any(data):
                 return at  # words that begin so
             if not ended:
-                self._plain.damage.append(f"the file {_name(begin[2])} in its text has no end")
-            self._plain.files.append(File(_name(begin[2]), b"".join(data)))
+                self._plain.damage.append(f"the file {one_name(begin[2])} in its text has no end")
+            self._plain.files.append(File(one_name(begin[2]), b"".join(data)))
             return place + ended
         if (yenc := _YENC.match(line)) and at < self._last[_YEND]:
-            self._plain.files.append(File(_name(yenc[1] or "yenc.bin"), reason=UNREAD.format("yEnc")))
+            self._plain.files.append(File(one_name(yenc[1] or "yenc.bin"), reason=UNREAD.format("yEnc")))
             return self._find(at, lambda one: one.startswith(_YEND)) + 1
         if line.startswith(_BINHEX) and at < self._last[":"]:
             first = self._find(at, lambda one: one.startswith(":"))
@@ -148,7 +148,6 @@ class _Reading:
         return at
 
     def _find(self, at: int, holds: Callable[[str], bool]) -> int:
-        """The first line behind `at` for which this holds, else the last."""
         places = range(at + 1, len(self._lines))
         return next((place for place in places if holds(self._lines[place])), len(self._lines) - 1)
 
@@ -164,7 +163,6 @@ class _Reading:
         return at
 
     def _armour(self, at: int, begins: str, kind: str) -> int:
-        """Cut out what stands in armour; the line behind it."""
         if begins != "BEGIN":
             return at
         after = at + 1
@@ -180,10 +178,6 @@ class _Reading:
 
 def _unquoted(line: str) -> str:
     return line.lstrip("> ").rstrip()
-
-
-def _name(name: str) -> str:
-    return printable(name).replace("/", "_").replace("\\", "_")
 
 
 def _of_uu(line: str) -> bytes | None:

@@ -75,7 +75,6 @@ def _element(data: bytes, at: int) -> tuple[int, int, int | None]:
 
 
 def _after(data: bytes, at: int, level: int) -> int:
-    """The end of the element at `at`."""
     _, begin, length = _element(data, at)
     if length is not None:
         return begin + length

@@ -59,7 +59,6 @@ def formula_text(element: etree._Element) -> str:
 
 
 def _is_struck(element: etree._Element) -> bool:
-    """Whether an enclosure of MathML or a box of Office Math has a line through it."""
     boxes = (one for one in element.iterchildren("{*}borderBoxPr") for one in one)
     strikes = (one for one in boxes if local_name(one.tag).startswith("strike"))
     crossed = any(next(map(str, one.attrib.values()), "1") not in {"0", "off", "false"} for one in strikes)
@@ -94,7 +93,6 @@ def _whole(part: str) -> str:
 
 
 def _root(name: str, parts: list[str]) -> str:
-    """A root, with its degree before it where it is none of two."""
     if name == "msqrt":
         return f"\u221a{_whole(''.join(parts))}"
     base, degree = (parts[0], parts[1]) if name == "mroot" else (parts[-1], "".join(parts[:-1]))

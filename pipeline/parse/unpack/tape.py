@@ -155,7 +155,6 @@ class Tape:
         return piece
 
     def _take(self, size: int) -> bytes:
-        """The next `size` bytes, or as many as there are."""
         pieces, missing = [], size
         while missing:
             try:
