@@ -23,9 +23,19 @@ from pipeline.parse.formats.rtf import write_rtf
 from pipeline.parse.mail.alternatives import compare
 from pipeline.parse.mail.header import decode_text, header_text, is_entity, read_header
 from pipeline.parse.mail.layout import PICTURES, SHOWN, MailLayout, file_name, name_of
-from pipeline.parse.mail.parts import Part, read_parts
+from pipeline.parse.mail.parts import (
+    CARDS,
+    ENVELOPES,
+    MARKUP,
+    Part,
+    by_what_is_shown,
+    called,
+    is_text,
+    may_be_envelope,
+    read_parts,
+    root,
+)
 from pipeline.parse.mail.plain import ARMOUR, LOCKED, Plain, give, plain_of_enriched, take_apart, unflow
-from pipeline.parse.mail.shown import CARDS, ENVELOPES, MARKUP, by_what_is_shown, called, is_text, may_be_envelope, root
 from pipeline.parse.mail.signed import signed_content
 from pipeline.parse.office.binary.mapi import Body
 from pipeline.parse.office.binary.tnef import TNEF, read_tnef
