@@ -110,7 +110,15 @@ class _Reader:
             elif code:
                 self._character(bytes.fromhex(code.decode("ascii")))
             elif symbol:
-                self._symbol(symbol)
+                if symbol == b"*":
+                    self._starred = True
+                elif symbol in b"\\{}":
+                    self._character(symbol)
+                elif symbol in {b"\n", b"\r"}:
+                    self._word("par", None)
+                else:
+                    self._flush()
+                    self._put(SYMBOLS.get(symbol, ""))
             elif text:
                 self._text(text)
         self._flush()
@@ -182,7 +190,14 @@ class _Reader:
         starred, self._starred = self._starred, False
         self._skip = 0
         if word in ASIDE and not self._group.silent:
-            self._open_aside(word)
+            aside = Flow(ASIDE[word], word)
+            if word == "footnote":
+                self._footnotes += 1
+                self._flow.line.append(f"[{self._footnotes}]")
+            self._asides.append(aside)
+            self._flows.append(self._flow)
+            self._flow = self._group.aside = aside
+            self._group.in_table, self._group.formula = False, None
         elif word in SPOKEN:
             of_field = self._group.of_field
             self._group.silent = word == "fldrslt" and of_field is not None and of_field.chosen is not None
@@ -291,17 +306,6 @@ class _Reader:
             if word != "par":
                 flow.written.append(TextWriter.gap)
 
-    def _symbol(self, symbol: bytes) -> None:
-        if symbol == b"*":
-            self._starred = True
-        elif symbol in b"\\{}":
-            self._character(symbol)
-        elif symbol in {b"\n", b"\r"}:
-            self._word("par", None)
-        else:
-            self._flush()
-            self._put(SYMBOLS.get(symbol, ""))
-
     def _character(self, one: bytes) -> None:
         if self._skip:
             self._skip -= 1
@@ -362,16 +366,6 @@ class _Reader:
             flow.line.append(" ")  # one and a half is no 11/2
         flow.line.append(text)
         flow.built = built
-
-    def _open_aside(self, word: str) -> None:
-        aside = Flow(ASIDE[word], word)
-        if word == "footnote":
-            self._footnotes += 1
-            self._flow.line.append(f"[{self._footnotes}]")
-        self._asides.append(aside)
-        self._flows.append(self._flow)
-        self._flow = self._group.aside = aside
-        self._group.in_table, self._group.formula = False, None
 
     def _taken(self) -> str:
         text = "".join(self._flow.line)
