@@ -93,8 +93,11 @@ def finish(
     left = [f"documents inside it, not read: {members_left}"] if (members_left := source.members.left) else []
     notes = [*notes, *source.pictures.reasons(), *more, *left, *source.hidden.notes()]
     if not text or text.isspace():
+        if not members and not images and source.pictures.unread:
+            raise DocumentError(Failure.NEEDS_OCR, "; ".join(source.pictures.reasons()))
         if not members and not images:
-            raise _nothing(source, notes)
+            unseen = [f"{one.characters} characters of hidden text" for one in source.hidden.found()]
+            raise DocumentError(Failure.EMPTY, "; ".join(["there is no text in it", *unseen[:1], *notes]))
         text, page_starts = "", ()
     return Parsed(
         text=text,
@@ -111,11 +114,3 @@ def finish(
         unsure=source.hidden.unsure,
         unseen=source.hidden.told(),
     )
-
-
-def _nothing(source: Source, notes: list[str]) -> DocumentError:
-    """The failure of a document in which nothing was found, neither text nor other documents."""
-    if source.pictures.unread:
-        return DocumentError(Failure.NEEDS_OCR, "; ".join(source.pictures.reasons()))
-    unseen = [f"{one.characters} characters of hidden text" for one in source.hidden.found()]
-    return DocumentError(Failure.EMPTY, "; ".join(["there is no text in it", *unseen[:1], *notes]))

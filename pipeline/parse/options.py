@@ -36,8 +36,3 @@ class Options:
     def to_message(self) -> dict[str, Any]:
         """The options as a JSON object."""
         return vars(self) | {"texts": dict(self.texts), "unread": dict(self.unread)}
-
-
-def from_message(message: Mapping[str, Any]) -> Options:
-    """The options that `to_message` made this JSON object of."""
-    return Options(**message)

@@ -9,10 +9,9 @@ from typing import Any, Self, TypeVar
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
-from pipeline.parse.child import spare
 from pipeline.parse.child.channel import BadMessageError, ChannelClosedError, ChannelTimeoutError
 from pipeline.parse.child.handed import handed
-from pipeline.parse.child.process import ChildProcess
+from pipeline.parse.child.process import ChildProcess, give_back, take_server
 from pipeline.parse.child.reply import parse_failure, parse_reply
 from pipeline.parse.limits import Limits
 from pipeline.parse.ocr.tesseract import PageReader, Tesseract
@@ -51,7 +50,7 @@ class ParserPool:
         if workers < 1:
             raise ValueError(f"workers is {workers}, expected at least 1")
         self._limits = limits or Limits()
-        self._server = spare.take(required)
+        self._server = take_server(required)
         self._closed = False
         self._idle: queue.SimpleQueue[ChildProcess | None] = queue.SimpleQueue()  # None: a child is to be forked
         try:
@@ -185,7 +184,7 @@ class ParserPool:
                 if (child := self._idle.get_nowait()) is not None:
                     child.end()
         self._idle.put(None)  # for who waits for a child yet, and is told then
-        spare.give_back(self._server)
+        give_back(self._server)
 
     def __enter__(self) -> Self:
         return self

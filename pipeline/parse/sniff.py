@@ -3,8 +3,9 @@
 Archives are those that are unpacked, and those that somebody has to unpack first.
 """
 
+import json
 import re
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 import puremagic
 
@@ -35,79 +36,16 @@ _HTML = re.compile(
 _FLAT = re.compile(r'<office:document\s[^>]*?\boffice:mimetype="(application/vnd\.oasis\.opendocument\.[a-z-]+)"')
 _PGP = re.compile(rb"\x85..\x03|\x84.\x03|\xc1..?\x03|\x8c.\x04|\xc3.\x04", re.DOTALL)  # RFC 4880, 5.1 and 5.3
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
-_BY_NAME = {
-    ".md": "text/markdown",
-    ".markdown": "text/markdown",
-    ".csv": "text/csv",
-    ".tsv": "text/tab-separated-values",
-    ".tab": "text/tab-separated-values",
-}
 _EXPORT = "export it as PDF from the program that made it"
-_OLE_KINDS = {  # by a stream that it has
-    "worddocument": "application/msword",
-    "workbook": "application/vnd.ms-excel",
-    "powerpoint document": "application/vnd.ms-powerpoint",
-    "__properties_version1.0": "application/vnd.ms-outlook",
-}
-_OLE_OTHERS = {
-    "visiodocument": f"a Visio drawing (.vsd); {_EXPORT}",
-    "fileheader": f"a Hangul document (.hwp); {_EXPORT}",
-    "quill": f"a Publisher document (.pub); {_EXPORT}",
-    "props9": f"a Project plan (.mpp); {_EXPORT}",
-    "props12": f"a Project plan (.mpp); {_EXPORT}",
-    "props14": f"a Project plan (.mpp); {_EXPORT}",
-    "catalog": "a Windows preview cache (Thumbs.db), which is no document",
-}
-_PACKAGES_UNREAD = {  # by a part that they have
-    "visio/document.xml": "a Visio drawing (.vsdx)",
-    "fixeddocseq.fdseq": "an XPS document",
-    "fixeddocumentsequence.fdseq": "an XPS document",
-    "contents/section0.xml": "a Hangul document (.hwpx)",
-}
-_OLE_OLDER = {"book": "an Excel 5.0 or 95 workbook (.xls)", "pp40": "a PowerPoint 4.0 or 95 presentation (.ppt)"}
-_PICTURES = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    *((mark, "image/tiff") for mark in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")),  # and BigTIFF
-    *((mark, "image/jp2") for mark in (b"\0\0\0\x0cjP  \r\n\x87\n", b"\xff\x4f\xff\x51")),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
+_TABLES: dict[str, list[list[str]]] = json.loads(Path(__file__).with_name("marks.json").read_text("utf-8"))
+_SAID = {name: {key: what.replace("{export}", _EXPORT) for *_, key, what in rows} for name, rows in _TABLES.items()}
+"""What documents are, by the end of a name, a stream, a part, or the first bytes (each a character up to U+00FF)."""
+_MARKS = {name: {key.encode("latin-1"): what for key, what in said.items()} for name, said in _SAID.items()}
+_BRANDS = _MARKS["brands"]  # of ISO base media files (ISO/IEC 14496-12), by the beginnings of their names
+_UNREAD = _MARKS["archives_unread"]
+_PLACES = {key.encode("latin-1"): int(at) for at, key, _ in _TABLES["no_documents"]}  # where such a mark stands
 _ANYMAP = re.compile(rb"P[1-6](?:\s|#[^\n]*\n)+\d{1,6}(?:\s|#[^\n]*\n)+\d{1,6}(?:\s|#[^\n]*\n)")
-_BRANDS = (  # of ISO base media files (ISO/IEC 14496-12), by the beginnings of their names
-    (b"avif", "image/avif"), (b"avis", "image/avif"),
-    *((mark, "a HEIC or HEIF picture, as telephones take them; export it as JPEG or PDF")
-      for mark in (b"hei", b"hev", b"mif1", b"msf1")),
-    (b"", "a video or sound recording (MP4, QuickTime)"),
-)  # fmt: skip
 _HEAD = 1 << 16  # characters of a text that are looked at where the whole is not needed
-_NO_DOCUMENTS = (  # where the mark stands, the mark, what was found
-    (0, b"MZ", "a program for Windows"),
-    (0, b"\x7fELF", "a program for Linux"),
-    (128, b"DICM", f"a DICOM file (a medical picture or report); {_EXPORT}"),
-    (0, b"AC10", f"an AutoCAD drawing (DWG); {_EXPORT}"),
-    (0, b"8BPS", f"a Photoshop picture (PSD); {_EXPORT}"),
-    (0, b"AT&TFORM", "a DjVu document; convert it to PDF"),
-    (0, b"%!PS", "PostScript; convert it to PDF"),
-    (0, b"\xc5\xd0\xd3\xc6", "PostScript with a preview (EPS); convert it to PDF"),
-    (0, b"\x1b%-12345X", "data for a printer (PJL); print it to PDF instead"),
-    (0, b"\x01\0\0\0\x58\0\0\0", "a Windows metafile (EMF); convert it to PDF or PNG"),
-    (0, b"\xd7\xcd\xc6\x9a", "a Windows metafile (WMF); convert it to PDF or PNG"),
-    (0, b"\xffWPC", f"a WordPerfect document; {_EXPORT}"),
-    (0, b"\xe4\x52\x5c\x7b\x8c\xd8\xa7\x4d", f"a OneNote section; {_EXPORT}"),
-    (0, b"!BDN", "an Outlook data file (PST, OST); export its messages as MSG or EML"),
-    (4, b"Standard Jet DB", "an Access database (MDB); export its tables as CSV or XLSX"),
-    (4, b"Standard ACE DB", "an Access database (ACCDB); export its tables as CSV or XLSX"),
-    (0, b"SQLite format 3\0", "an SQLite database; export its tables as CSV"),
-    (0, b"PAR1", "a Parquet table; export it as CSV"),
-    (0, b"\xff\x0a", "a JPEG XL picture; export it as PNG or JPEG"),
-    (0, b"\0\0\0\x0cJXL ", "a JPEG XL picture; export it as PNG or JPEG"),
-    (0, b"P7\n", "a picture of PAM; export it as PNG"),
-    (0, b"ID3", "a sound recording (MP3)"),
-    (0, b"OggS", "a sound or video recording (Ogg)"),
-    (0, b"fLaC", "a sound recording (FLAC)"),
-    (0, b"\x1aE\xdf\xa3", "a video (Matroska, WebM)"),
-)
 
 
 def media_type_of(source: Source) -> str:
@@ -160,8 +98,8 @@ def _text(source: Source) -> str:
         return flat[1]
     if is_xml(text, named_so=suffix == ".xml"):
         return "application/xml"
-    if suffix in _BY_NAME:
-        return _BY_NAME[suffix]
+    if suffix in _SAID["names"]:
+        return _SAID["names"][suffix]
     delimiter = delimiter_of(text, strict=True)
     return {None: "text/plain", "\t": "text/tab-separated-values"}.get(delimiter, "text/csv")
 
@@ -171,7 +109,7 @@ def _zip(data: bytes) -> str:
     file that is no document is an archive. DocumentError: UNSUPPORTED, and those of `read_directory`."""
     sizes = {entry.name: entry.size for entry in read_directory(data).entries}
     names = {name.lower() for name in sizes}
-    if what := next((what for name, what in _PACKAGES_UNREAD.items() if name in names), None):
+    if what := next((what for name, what in _SAID["packages_unread"].items() if name in names), None):
         raise DocumentError(Failure.UNSUPPORTED, f"found {what}; {_EXPORT}")
     if CONTENT_TYPES in sizes:
         return Package(data).media_type or "an Office package of unknown kind"
@@ -194,24 +132,20 @@ def _ole(data: bytes) -> str:
     root = CompoundFile(data).root
     if "encryptedpackage" in root.streams:
         raise DocumentError(Failure.ENCRYPTED, "an Office document with a password")
-    for stream, kind in _OLE_KINDS.items():
-        if stream in root.streams:
-            return kind
+    if kind := next((kind for stream, kind in _SAID["ole"].items() if stream in root.streams), None):
+        return kind
     if "pp97_dualstorage" in root.storages:
-        return _OLE_KINDS["powerpoint document"]
-    for stream, kind in _OLE_OLDER.items():
+        return _SAID["ole"]["powerpoint document"]
+    for stream, kind in _SAID["ole_older"].items():
         if stream in root.streams:
             raise DocumentError(Failure.UNSUPPORTED, f"found {kind}; save it in a newer format or as PDF")
-    for part, what in _OLE_OTHERS.items():
-        if part in root.streams or part in root.storages:
-            raise DocumentError(Failure.UNSUPPORTED, f"found {what}")
-    raise DocumentError(Failure.UNSUPPORTED, "found an OLE compound file of unknown kind")
+    others = (what for part, what in _SAID["ole_others"].items() if part in root.streams or part in root.storages)
+    raise DocumentError(Failure.UNSUPPORTED, f"found {next(others, 'an OLE compound file of unknown kind')}")
 
 
 def _picture(data: bytes) -> str | None:
-    for mark, kind in _PICTURES:
-        if data.startswith(mark):
-            return kind
+    if kind := next((kind for mark, kind in _MARKS["pictures"].items() if data.startswith(mark)), None):
+        return kind
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         return "image/webp"
     if _ANYMAP.match(data):
@@ -224,8 +158,7 @@ def _picture(data: bytes) -> str | None:
 
 
 def _brand(data: bytes) -> str:
-    """The media type of a file of ISO base media, or what it is in words."""
-    return next(kind for brand, kind in _BRANDS if data.startswith(brand, 8))
+    return next(kind for brand, kind in _BRANDS.items() if data.startswith(brand, 8))
 
 
 def _is_targa(data: bytes) -> bool:
@@ -244,8 +177,8 @@ def _no_document(data: bytes, *, text: bool) -> str | None:
     letters of a mark, but for that of PostScript."""
     if data[4:8] == b"ftyp" and not text:
         return _brand(data)
-    marks = (one for one in _NO_DOCUMENTS if data.startswith(one[1], one[0]))
-    return next((what for _, mark, what in marks if not text or mark == b"%!PS"), None)
+    marks = (one for one in _MARKS["no_documents"].items() if data.startswith(one[0], _PLACES[one[0]]))
+    return next((what for mark, what in marks if not text or mark == b"%!PS"), None)
 
 
 def _unsupported(data: bytes) -> DocumentError:
@@ -266,22 +199,6 @@ def _unsupported(data: bytes) -> DocumentError:
 
 
 _PROGRAMS = (b"MZ", b"\x7fELF", b"PK00")  # that ZIP archives which unpack themselves begin with
-_UNREAD = {
-    b"7z\xbc\xaf\x27\x1c": "7-Zip (.7z)",
-    b"Rar!\x1a\x07": "RAR",
-    b"\x1f\x9d": "compress (.Z)",
-    b"\x1f\xa0": "compress (.Z)",
-    b"\x28\xb5\x2f\xfd": "Zstandard (.zst)",
-    b"\x04\x22\x4d\x18": "LZ4",
-    b"LZIP": "lzip",
-    b"MSCF\0\0\0\0": "Cabinet (.cab)",
-    b"\x60\xea": "ARJ",
-    b"!<arch>\n": "ar (.ar, .deb)",
-    b"070701": "cpio",
-    b"070702": "cpio",
-    b"070707": "cpio",
-    b"\x5d\0\0": "LZMA",
-}
 _NO_TEXT = tuple(magic for magic in _UNREAD if any(byte < 9 or 13 < byte < 32 for byte in magic))
 
 

@@ -18,7 +18,7 @@ from pipeline.inbox.feed import Feed
 from pipeline.inbox.order import Ended
 from pipeline.inbox.reader import Reader, ReadHere
 from pipeline.parse import Limits, ParserPool
-from pipeline.parse.child import spare
+from pipeline.parse.child.process import end_kept
 from pipeline.records.history import History
 from tests.pipeline.parse.conftest import descendants
 
@@ -29,7 +29,7 @@ LEASE = "The landlord leases the flat to the tenant.\n"
 @pytest.fixture
 def hanging(plan: RunPlan) -> Iterator[Reader]:
     """A reader whose one parser has stopped, so that every document takes the limit of a minute and fails then."""
-    spare.end()
+    end_kept()
     before = descendants(os.getpid())
     with ParserPool(1, Limits(seconds=60)) as pool:
         (plan.archive / ".staging").mkdir(parents=True)

@@ -93,7 +93,6 @@ class Channel:
         return bytes(received)
 
     def _receive(self, size: int, deadline: float | None, descriptors: int = _DESCRIPTORS) -> tuple[bytes, list[int]]:
-        """Receive at least one byte and at most `size`, and at most `descriptors` descriptors with them."""
         self._wait_until(deadline)
         try:
             if descriptors:

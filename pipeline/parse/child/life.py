@@ -19,7 +19,7 @@ from pipeline.parse.child.reply import format_failure, format_far, format_no_roo
 from pipeline.parse.formats import PARSERS, Source
 from pipeline.parse.limits import Limits
 from pipeline.parse.members import NoRoomError
-from pipeline.parse.options import Far, from_message
+from pipeline.parse.options import Far, Options
 from pipeline.parse.sniff import media_type_of
 from pipeline.parse.view import drawing
 
@@ -56,7 +56,13 @@ class _Far:
 
 def _answer(fds: Sequence[int], request: dict[str, Any], limits: Limits, far: Far) -> dict[str, Any]:
     try:
-        return _done(_source(fds, request, limits, far), request.get("view"))
+        data = _read(fds[0] if fds else None)
+        if not data:
+            raise DocumentError(Failure.EMPTY, "the file has 0 bytes")
+        options = Options(**request["options"])
+        source = Source(data, request["name"], limits, options, fds[1] if len(fds) > 1 else None, far)
+        view = request.get("view")
+        return format_parsed(_parse(source)) if view is None else drawing.answer(source, view)
     except NoRoomError as error:
         return format_no_room(error)
     except DocumentError as error:
@@ -75,19 +81,6 @@ def _answer(fds: Sequence[int], request: dict[str, Any], limits: Limits, far: Fa
             os.close(fd)
 
 
-def _source(fds: Sequence[int], request: dict[str, Any], limits: Limits, far: Far) -> Source:
-    data = _read(fds[0] if fds else None)
-    if not data:
-        raise DocumentError(Failure.EMPTY, "the file has 0 bytes")
-    options = from_message(request["options"])
-    return Source(data, request["name"], limits, options, fds[1] if len(fds) > 1 else None, far)
-
-
-def _done(source: Source, view: dict[str, Any] | None) -> dict[str, Any]:
-    """The document, or what is asked for of its pages as they look."""
-    return format_parsed(_parse(source)) if view is None else drawing.answer(source, view)
-
-
 def _parse(source: Source) -> Parsed:
     media_type = source.options.media_type or media_type_of(source)
     if media_type not in PARSERS:
@@ -101,17 +94,14 @@ def _read(fd: int | None) -> bytes:
     if fd is None:
         raise DocumentError(Failure.UNREADABLE, "no descriptor arrived")
     try:
-        return _pread_all(fd, os.lseek(fd, 0, os.SEEK_END))
+        # Read `size` bytes, mostly at once, so that they are in memory only once. DocumentError: UNREADABLE.
+        size = os.lseek(fd, 0, os.SEEK_END)
+        pieces, read = list[bytes](), 0
+        while read < size:
+            pieces.append(os.pread(fd, size - read, read))
+            if not pieces[-1]:
+                raise DocumentError(Failure.UNREADABLE, f"it shrank to {read} of {size} bytes")
+            read += len(pieces[-1])
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
     except OSError as error:
         raise DocumentError(Failure.UNREADABLE, f"reading failed: {error.strerror}") from error
-
-
-def _pread_all(fd: int, size: int) -> bytes:
-    """Read `size` bytes, mostly at once, so that they are in memory only once. DocumentError: UNREADABLE."""
-    pieces, read = list[bytes](), 0
-    while read < size:
-        pieces.append(os.pread(fd, size - read, read))
-        if not pieces[-1]:
-            raise DocumentError(Failure.UNREADABLE, f"it shrank to {read} of {size} bytes")
-        read += len(pieces[-1])
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)

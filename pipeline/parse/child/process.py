@@ -1,5 +1,6 @@
 """The parent's side of the processes: one server, and the children that it forks and reaps."""
 
+import atexit
 import contextlib
 import os
 import signal
@@ -220,3 +221,37 @@ def _in_words(status: int) -> str:
     with contextlib.suppress(ValueError):
         return signal.Signals(-status).name
     return f"signal {-status}"
+
+
+_LOCK = threading.Lock()
+_kept: dict[int, ServerProcess] = {}
+"""A server that nobody uses any more is kept for the next pool of this process, for to start one takes most of a run of
+a few documents. It has read no document itself, and has no children left. By the process that keeps it: one that was
+forked has none of its own."""
+
+
+def take_server(required: bool) -> ServerProcess:
+    """The server that is kept, or a new one; `required` as ServerProcess has it."""
+    with _LOCK:
+        server = _kept.pop(os.getpid(), None)
+    if server is not None and server.alive():
+        server.required = required
+        return server
+    return ServerProcess(required)
+
+
+def give_back(server: ServerProcess) -> None:
+    """Keep a server, or end it with its children where it has some yet, or where one is kept already."""
+    with _LOCK:
+        if server.is_unused and os.getpid() not in _kept:
+            server.forget()
+            _kept[os.getpid()] = server
+            return
+    server.close()
+
+
+@atexit.register
+def end_kept() -> None:
+    """End the server that is kept, if there is one."""
+    with contextlib.suppress(KeyError):
+        _kept.pop(os.getpid()).close()

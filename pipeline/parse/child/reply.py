@@ -142,7 +142,6 @@ def _list(value: object, limit: int) -> list[object]:
 
 
 def _number(value: object, most: int) -> int:
-    """A whole number from 0 to `most`."""
     if type(value) is not int or not 0 <= value <= most:
         raise BadMessageError(f"not a whole number from 0 to {most}")
     return value

@@ -19,7 +19,6 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from pipeline.parse import sandbox
 from pipeline.parse.child import life as child
@@ -34,7 +33,9 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "OMP_THREAD_LIMIT":
 def serve(control: Channel) -> None:
     """Fork and reap until the other end of `control` closes."""
     os.chdir("/")
-    _load_encodings()
+    for module in pkgutil.iter_modules(encodings.__path__):  # a child can open no file, so it can import none
+        if module.name not in {"mbcs", "oem"}:
+            importlib.import_module(f"encodings.{module.name}")
     no_network = sandbox.leave_network()
     gc.collect()
     gc.freeze()  # what is loaded now stays shared with the children
@@ -49,14 +50,16 @@ def serve(control: Channel) -> None:
             limits, required = Limits(**request["limits"]), request["required"]
             control.send({"pid": _execute(control, request["exec"], limits, fds, required)})
         else:
-            control.send(_end(request["end"], request["patience"]))
-
-
-def _load_encodings() -> None:
-    """Load all encodings of Python: a child can open no file, so it cannot import one when a document asks for it."""
-    for module in pkgutil.iter_modules(encodings.__path__):
-        if module.name not in {"mbcs", "oem"}:
-            importlib.import_module(f"encodings.{module.name}")
+            pid = request["end"]
+            # Not yet waited for: the number is still this child's. One that dies of a signal keeps that as its status.
+            deadline = time.monotonic() + request["patience"]
+            while (
+                time.monotonic() < deadline and os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+            ):
+                time.sleep(0.001)
+            os.kill(pid, signal.SIGKILL)
+            _, status, usage = os.wait4(pid, 0)
+            control.send({"status": os.waitstatus_to_exitcode(status), "peak_bytes": usage.ru_maxrss * 1024})
 
 
 def _fork(control: Channel, fd: int, limits: Limits, no_network: bool) -> int:
@@ -89,13 +92,3 @@ def _execute(control: Channel, command: list[str], limits: Limits, fds: Sequence
         os.execve(command[0], command, ENVIRONMENT)
     finally:
         os._exit(127)
-
-
-def _end(pid: int, patience: float) -> dict[str, Any]:
-    # Not yet waited for, so the number is still this child's. One that is dying of a signal keeps that as its status.
-    deadline = time.monotonic() + patience
-    while time.monotonic() < deadline and os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-        time.sleep(0.001)
-    os.kill(pid, signal.SIGKILL)
-    _, status, usage = os.wait4(pid, 0)
-    return {"status": os.waitstatus_to_exitcode(status), "peak_bytes": usage.ru_maxrss * 1024}

@@ -4,8 +4,9 @@ Custom properties, and `var()` in their place, are those of CSS Custom Propertie
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 from lxml import etree
 
@@ -24,11 +25,9 @@ class Variables:
     def __init__(self, values: Mapping[str, Value]) -> None:
         self._values = values
 
-    def __len__(self) -> int:
-        return len(self._values)
-
     def inside(self, declared: Mapping[str, Value], spent: Budget) -> "Variables":
         """The properties at an element in this one that declares some itself; raises TooMuchError."""
+        spent.spend(2 * len(declared) + (len(self._values) >> 2))
         asked = {name: value for name, value in declared.items() if word(value) not in {"inherit", "unset"}}
         own = Variables({**self._values, **asked})
         settled = {name: own.put_in(value, spent, (name,)) for name, value in asked.items()}
@@ -81,6 +80,8 @@ class Variables:
 Values = dict[str, Value]
 _ATTRIBUTE = (float("inf"),)
 _NO_SPECIFICITY = (0, 0, 0)
+_NO_RULES: Mapping[str, list[Rule]] = {}
+T = TypeVar("T")
 _FEW = 100  # declarations of a rule that holds, however much has been spent
 _PARTS = re.compile(
     r"selection$|placeholder$|marker$|backdrop$|file-selector|scroll|resizer$|-webkit-|-moz-|-ms-|cue|target-|spelling-|grammar-"
@@ -133,79 +134,73 @@ class Cascade:
         """What is declared for an element. `hints` is what attributes of the markup say of looks; `variables` are those
         of the element around it."""
         style = element.get("style")
-        rules = self._matching(element) if self._plain or self._others else []
-        parts = self._selecting(element, self._keys(element), self._parts[""]) if self._parts[""] else []
+        rules = self._matching(element, self._others, self._plain) if self._plain or self._others else []
+        parts = self._matching(element, self._parts[""])
         if not rules and not style and hints is None and not parts:
             return Holding({}, variables)
-        winners: _Winners = {}
         try:
             self._budget.spend(sum(map(len, rules)))
         except TooMuchError:
             self.exhausted, rules = True, [rule for rule in rules if rule.selector.is_plain and len(rule) < _FEW]
-        if hints is not None:
-            _contend(winners, hints, 0, _ATTRIBUTE, _NO_SPECIFICITY)
-        unsure = [rule for rule in rules if rule.unsure]
-        for rule in rules:
-            if not rule.unsure:
-                _contend(winners, rule.block, 1, rule.layer, rule.selector.specificity)
-        if style:
-            _contend(winners, read_style(style), 2, _ATTRIBUTE, _NO_SPECIFICITY)
-        return self._settled(winners, variables, unsure, f"::{parts[0].selector.compounds[0].drawn}" if parts else "")
+        part = f"::{parts[0].selector.compounds[0].drawn}" if parts else ""
+        return self._settled(rules, variables, part, hints, read_style(style) if style else None)
 
     def drawn(self, element: etree._Element, where: str, variables: Variables) -> Holding:
         """What is declared for what is drawn "before" or "after" the content of an element."""
         index = self._parts[where]
         if not index or not (element.attrib or element.tag in index or "*" in index):
             return Holding({}, variables)
+        return self._settled(self._matching(element, index), variables)
+
+    def _settled(
+        self,
+        rules: list[Rule],
+        outer: Variables,
+        part: str = "",
+        hints: Block | None = None,
+        style: Block | None = None,
+    ) -> Holding:
         winners: _Winners = {}
-        rules = self._selecting(element, self._keys(element), index)
+        if hints is not None:
+            _contend(winners, hints, 0)
         for rule in rules:
             if not rule.unsure:
                 _contend(winners, rule.block, 1, rule.layer, rule.selector.specificity)
-        return self._settled(winners, variables, [rule for rule in rules if rule.unsure], "")
-
-    def _settled(self, winners: _Winners, outer: Variables, unsure: list[Rule], part: str) -> Holding:
+        if style is not None:
+            _contend(winners, style, 2)
         own = {name: declared.value for name, (_, declared) in winners.items() if name.startswith("--")}
-        variables = self._variables(own, outer) if own else outer
+        variables = self._in_budget(lambda: outer.inside(own, self._budget), outer) if own else outer
         values: Values = {}
         for name, (_, declared) in sorted(winners.items(), key=lambda one: one[1][0]):
             if name.startswith("--"):
                 continue
-            value = self._put_in(declared.value, variables) if declared.varies else declared.value
+            value: Value | None = declared.value
+            if declared.varies:
+                value = self._in_budget(partial(variables.put_in, declared.value, self._budget), None)
             if name in SHORTHANDS or name == "all":
                 values.update(longhands(name, value))
             elif value is not None:
                 values[name] = value
             else:
                 values.pop(name, None)
+        unsure = [rule for rule in rules if rule.unsure]
         touched = frozenset(name for rule in unsure for holder in rule.block for name in holder)
         return Holding(values, variables, touched, part or next((rule.unsure for rule in unsure), ""))
 
-    def _variables(self, own: Values, outer: Variables) -> Variables:
+    def _in_budget(self, work: Callable[[], T], otherwise: T) -> T:
         try:
-            self._budget.spend(2 * len(own) + (len(outer) >> 2))
-            return outer.inside(own, self._budget)
+            return work()
         except TooMuchError:
             self.exhausted = True
-            return outer
+            return otherwise
 
-    def _put_in(self, value: Value, variables: Variables) -> Value | None:
-        try:
-            return variables.put_in(value, self._budget)
-        except TooMuchError:
-            self.exhausted = True
-            return None
-
-    def _matching(self, element: etree._Element) -> list[Rule]:
-        found: list[Rule] = []
-        keys = self._keys(element)
-        for key in keys:
-            found += self._plain.get(key, ())
-        return found + self._selecting(element, keys, self._others)
-
-    def _keys(self, element: etree._Element) -> list[str]:
-        """All keys under which rules for an element may lie; those of the last element that was asked for are kept."""
-        if self._asked[0] is not element:
+    def _matching(
+        self, element: etree._Element, index: dict[str, list[Rule]], plain: Mapping[str, list[Rule]] = _NO_RULES
+    ) -> list[Rule]:
+        """The rules of an index that select an element, and those of `plain`, which only a key tells."""
+        if not index and not plain:
+            return []
+        if self._asked[0] is not element:  # the keys under which rules for it may lie
             keys = ["*", str(element.tag)]
             for name, value in element.attrib.items():
                 keys.append(f"[{name}")
@@ -214,14 +209,10 @@ class Cascade:
                 elif name == "class":
                     keys += [f".{one}" for one in dict.fromkeys(value.split())]
             self._asked = (element, keys)
-        return self._asked[1]
-
-    def _selecting(self, element: etree._Element, keys: list[str], index: dict[str, list[Rule]]) -> list[Rule]:
-        found: list[Rule] = []
-        if self.exhausted or not index:
-            return found
+        keys = self._asked[1]
+        found = [rule for key in keys for rule in plain.get(key, ())]
         try:
-            for key in keys:
+            for key in keys if index and not self.exhausted else ():
                 for rule in index.get(key, ()):
                     if rule.selector.matches(element, self._budget):
                         found.append(rule)
@@ -241,7 +232,13 @@ def _key(selector: Selector) -> str:
     return f"[{last.attributes[0]}" if last.attributes else "*"
 
 
-def _contend(winners: _Winners, block: Block, origin: int, layer: Layer, specificity: Specificity) -> None:
+def _contend(
+    winners: _Winners,
+    block: Block,
+    origin: int,
+    layer: Layer = _ATTRIBUTE,
+    specificity: Specificity = _NO_SPECIFICITY,
+) -> None:
     for important, holder in enumerate(block):
         its = tuple(-place for place in layer) if important else layer
         for name, declared in holder.items():

@@ -11,7 +11,7 @@ from pipeline.parse.css.conditions import on_screen
 from pipeline.parse.css.declarations import PAINTED, Block, cached_value, declare, odd
 from pipeline.parse.css.sheet import Sheets, sheet_in
 from pipeline.parse.css.style import UNKNOWN, Style
-from pipeline.parse.css.syntax import Measure, Token, Value, paint_of, read_value, split, words
+from pipeline.parse.css.syntax import Measure, Value, paint_of, read_value, split, words
 from pipeline.parse.sight.colours import WHITE, Colour
 
 NO_TEXT = {
@@ -28,14 +28,19 @@ _OWN_COLOURS: dict[str, Colour | None] = {
 _DRAWN = {"text", "tspan", "textpath", "a", "foreignobject"}  # of SVG: only in these is text drawn
 _PICTURES = {"img", "svg", "iframe", "object", "video", "canvas", "input", "button", "select", "textarea", "embed",
              "progress", "meter", "hr"}  # fmt: skip
-_MARKED = {"dir", "face", "bgcolor", "background", "color", "text", "mathcolor", "mathsize", "mathbackground"}
+_HINTS = (
+    ("bgcolor", "", "background-color", True), ("color", "font", "color", True), ("text", "body", "color", True),
+    ("face", "font", "font-family", False), ("mathcolor", "", "color", False), ("mathsize", "", "font-size", False),
+    ("mathbackground", "", "background-color", False),
+)  # fmt: skip
+"""Attributes of the markup, the element on which they stand for a declaration ("": any), whether as of old."""
+_MARKED = {"dir", "background", *(name for name, *_ in _HINTS)}
 _TOO_MUCH = "its style sheets are too long or too intricate to tell what of the page is seen"
 _OVER = "a box that is not in its place may lie over other text"
 _WIDEST = 10.0  # px of a border that is but a line
 _ANIMATED = {"animation", "animation-name"}
 _SWITCHES = {"display", "visibility", "content-visibility", "all"}
 _SMALLER, _SMALLEST = ("small", "sub", "sup"), 4  # elements within elements of smaller letters
-_SHUT = "closed details"
 
 
 class PageStyles:
@@ -71,7 +76,7 @@ class PageStyles:
         holding = self._cascade.declared(element, _hints(element, self._link), outer.variables)
         values, tag = outer.settled(holding.values), element.tag
         swayed = bool(holding.open & _SWITCHES) or not _ANIMATED.isdisjoint(odd(values))
-        if not swayed and (kind := _hides(element, values)):
+        if not swayed and (kind := _hides(element, values, outer)):
             return replace(outer, counted=True), kind
         style = outer.inside(element, values, holding, self._sheets.faces).decorated(tag, values, outer)
         if swayed:
@@ -109,7 +114,13 @@ class PageStyles:
         self.counted |= any(
             one.type == "function" and one.lower_name.startswith("counter") for one in values["content"]
         )
-        text = "".join(_content(element, one) for one in takewhile(lambda one: one != "/", values["content"]))
+        pieces = list[str]()  # CSS Generated Content Level 3; the pictures of icon fonts are no text
+        for one in takewhile(lambda one: one != "/", values["content"]):
+            if one.type == "function" and one.lower_name == "attr":
+                pieces.append(str(element.get(next(iter(words(one.arguments)), ""), "")))
+            elif one.type == "string":
+                pieces.append(str(one.value))
+        text = "".join(pieces)
         return text if own.font else "".join(one for one in text if category(one) != "Co"), own
 
     def _own_colours(self, element: etree._Element, values: Values, style: Style) -> Style:
@@ -129,10 +140,6 @@ def _built(element: etree._Element, style: Style, outer: Style) -> Style:
         return replace(style, drawing=True, fill=None, doubt=style.doubt or "a drawing")
     if tag == "foreignobject" and outer.drawing:
         return replace(style, drawing=False)
-    if tag == "details" and "open" not in element.attrib:
-        return replace(style, taken=style.taken or _SHUT)
-    if tag == "summary" and outer.taken == _SHUT and style.taken == _SHUT:
-        return replace(style, taken="")
     return replace(style, doubt=style.doubt or "marquee") if tag == "marquee" else style
 
 
@@ -158,15 +165,7 @@ def _lengths(value: Value) -> list[float]:
     return [px for one in value if (px := Measure(16.0).length((one,))) is not None]
 
 
-def _content(element: etree._Element, token: Token) -> str:
-    """What one token of `content` draws (CSS Generated Content Level 3); the pictures of icon fonts are no text."""
-    if token.type == "function" and token.lower_name == "attr":
-        return str(element.get(next(iter(words(token.arguments)), ""), ""))
-    return str(token.value) if token.type == "string" else ""
-
-
 def _sheets(root: etree._Element) -> Sheets:
-    """The style sheets of a page that its own file holds, in their order."""
     sheets = Sheets()
     for element in root.iter("style", "link"):
         inert = next(element.iterancestors("template", "noscript"), None) is not None
@@ -190,29 +189,18 @@ def _hints(element: etree._Element, link: str) -> Block | None:
     linked = bool(link) and tag == "a" and "href" in attributes
     if tag != "bdo" and not linked and (not attributes or not _MARKED.intersection(attributes)):
         return None
-    hints = Block({}, {})
-
-    def hint(name: str, value: str) -> None:
-        declare(hints, name, cached_value(value))
-
+    said = [("color", _legacy(link))] if linked else []
     if tag == "bdo" or "dir" in attributes:
-        hint("direction", attributes.get("dir", ""))
-        hint("unicode-bidi", "isolate-override" if tag == "bdo" else "isolate")
-    if "bgcolor" in attributes:
-        hint("background-color", _legacy(attributes["bgcolor"]))
+        said.append(("direction", attributes.get("dir", "")))
+        said.append(("unicode-bidi", "isolate-override" if tag == "bdo" else "isolate"))
     if attributes.get("background"):
-        hint("background-image", f'url("{attributes["background"]}")')
-    if "color" in attributes and tag == "font":
-        hint("color", _legacy(attributes["color"]))
-    if "face" in attributes and tag == "font":
-        hint("font-family", attributes["face"])
-    if "text" in attributes and tag == "body":
-        hint("color", _legacy(attributes["text"]))
-    if linked:
-        hint("color", _legacy(link))
-    for name, stands_for in (("mathcolor", "color"), ("mathsize", "font-size"), ("mathbackground", "background-color")):
-        if name in attributes:
-            hint(stands_for, attributes[name])
+        said.append(("background-image", f'url("{attributes["background"]}")'))
+    for name, of, stands_for, is_old in _HINTS:
+        if name in attributes and of in {"", tag}:
+            said.append((stands_for, _legacy(attributes[name]) if is_old else attributes[name]))
+    hints = Block({}, {})
+    for name, value in said:
+        declare(hints, name, cached_value(value))
     return hints if hints.normal else None
 
 
@@ -223,8 +211,10 @@ def _legacy(colour: str) -> str:
     return f"#{colour}" if digits else colour
 
 
-def _hides(element: etree._Element, values: Values) -> str | None:
-    """Whether an element is not drawn at all."""
+def _hides(element: etree._Element, values: Values, outer: Style) -> str | None:
+    around = element.getparent()
+    if around is not None and _is_shut(around, outer) and element is not around.find("summary"):
+        return "marked_hidden"
     attributes, tag = element.attrib, element.tag
     display = words(values.get("display", ()))
     shut = "hidden" in attributes or (tag == "dialog" and "open" not in attributes) or "popover" in attributes
@@ -238,8 +228,14 @@ def _hides(element: etree._Element, values: Values) -> str | None:
 
 
 def draws_own_text(element: etree._Element, style: Style) -> bool:
-    """Whether an element's own text is drawn: of the elements of a drawing only that of some."""
-    return not style.drawing or element.tag in _DRAWN
+    """Whether an element's own text is drawn: of the elements of a drawing only that of some, of details that nobody
+    has opened only that of their summary."""
+    return (not style.drawing or element.tag in _DRAWN) and not _is_shut(element, style)
+
+
+def _is_shut(element: etree._Element, style: Style) -> bool:
+    """Whether an element is one of closed details; a style sheet that reaches their content leaves it in doubt."""
+    return element.tag == "details" and "open" not in element.attrib and not style.doubt
 
 
 def all_text(element: etree._Element) -> str:

@@ -5,7 +5,7 @@ States that only a reader brings about (`:hover`, `:target`) hold for no element
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from lxml import etree
@@ -17,11 +17,13 @@ STEPS = 2_000_000
 _DEEPEST = 20  # selectors within selectors
 _LONGEST = 64  # compounds of one selector
 _ALIKE = {"is", "where", "matches", "any", "-webkit-any", "-moz-any"}
-_NEVER = {
+_STATES = {
     "hover", "active", "focus", "focus-within", "focus-visible", "visited", "target", "target-within", "popover-open",
     "modal", "fullscreen", "indeterminate", "user-invalid", "user-valid", "autofill", "-webkit-autofill", "host",
     "playing", "picture-in-picture", "current", "past", "future",
 }  # fmt: skip
+_DRAWN = {"before", "after", "first-line", "first-letter"}  # with one colon as well
+_KIN = {"child", "of-type"}
 _FORM = {"button", "input", "select", "textarea", "option", "optgroup", "fieldset"}
 _FOLDED = {"type", "align", "valign", "dir", "lang", "media", "method", "rel", "shape", "bgcolor", "color"}
 """Attributes of HTML whose values are compared without regard to case."""
@@ -63,6 +65,7 @@ class Budget:
 
 
 Test = Callable[[etree._Element, Budget], bool]
+_NEVER: Test = lambda element, budget: False  # noqa: E731
 
 
 @dataclass
@@ -93,8 +96,9 @@ class Compound:
             return False
         return not self.tests or all(test(element, budget) for test in self.tests)
 
-    def adds(self, specificity: Sequence[int]) -> None:
-        """Count what is more specific about the compound."""
+    def demand(self, test: Test, specificity: Sequence[int] = (0, 1, 0)) -> None:
+        """Add a condition, and how much more specific it makes the compound."""
+        self.tests.append(test)
         self.count = [a + b for a, b in zip(self.count, specificity, strict=True)]
 
 
@@ -114,215 +118,180 @@ class Selector:
         conditions = bool(last.tag) + len(last.names) + len(last.classes)
         return len(self.compounds) == 1 and not last.tests and conditions <= 1 and not self.unsure
 
-    def matches(self, element: etree._Element, budget: Budget) -> bool:
-        """Whether the selector selects an element; raises TooMuchError."""
-        return self.compounds[0].holds(element, budget) and self._leftwards(element, 0, budget)
-
-    def _leftwards(self, element: etree._Element, place: int, budget: Budget) -> bool:
+    def matches(self, element: etree._Element, budget: Budget, place: int = 0) -> bool:
+        """Whether the compounds from a place on select an element; raises TooMuchError."""
+        if not self.compounds[place].holds(element, budget):
+            return False
         if place + 1 == len(self.compounds):
             return True
-        relation, wanted = self.compounds[place].relation, self.compounds[place + 1]
-        other = _towards(relation, element)
-        while other is not None:
-            if wanted.holds(other, budget) and self._leftwards(other, place + 1, budget):
+        relation, other = self.compounds[place].relation, element
+        while (other := other.getparent() if relation in {" ", ">"} else other.getprevious()) is not None:
+            if self.matches(other, budget, place + 1):
                 return True
-            other = None if relation in {">", "+"} else _towards(relation, other)
+            if relation in {">", "+"}:
+                return False
         return False
-
-
-def _towards(relation: str, element: etree._Element) -> etree._Element | None:
-    return element.getparent() if relation in {" ", ">"} else element.getprevious()
 
 
 def compile_list(prelude: Sequence[Token], outer: tuple[Selector, ...] = (), depth: int = 0) -> tuple[Selector, ...]:
     """The selectors between commas; `outer` is what "&" stands for. One that is invalid makes all of them so."""
-    found = tuple(_Reader(part, outer, depth).selector() for part in split(prelude))
+    found = tuple(_Reader(outer, depth).selector(part) for part in split(prelude))
     return tuple(one for one in found if one is not None) if None not in found else ()
 
 
 class _Reader:
-    """Reads one complex selector from left to right."""
-
-    def __init__(self, tokens: Sequence[Token], outer: tuple[Selector, ...], depth: int) -> None:
-        self._tokens = [token for token in tokens if token.type != "comment"]
+    def __init__(self, outer: tuple[Selector, ...], depth: int) -> None:
         self._outer = outer
         self._depth = depth
         self._unsure = "selectors within selectors" if depth > _DEEPEST else ""
-        self._valid = True
-        self._nested = False  # whether "&" was seen
-        self._done: list[Compound] = []
 
-    def selector(self) -> Selector | None:
+    def selector(self, tokens: Sequence[Token]) -> Selector | None:
         """The selector; None where it is invalid."""
-        parts, place = Compound(), 0
-        while place < len(self._tokens) and self._valid and self._depth <= _DEEPEST:
-            token = self._tokens[place]
-            sign = token.value if token.type == "literal" else ""
+        tokens = [token for token in tokens if token.type != "comment"] if self._depth <= _DEEPEST else []
+        done, parts, place, nested = list[Compound](), Compound(), 0, False
+        while place < len(tokens):
+            token, following = tokens[place], tokens[place + 1] if place + 1 < len(tokens) else None
+            sign, after = _sign(token), _sign(following)
+            place += 1
             if token.type == "whitespace" or sign in {">", "+", "~"}:
                 if not parts.empty:
-                    self._done.append(parts)
+                    done.append(parts)
                     parts = Compound(" ")
                 if sign and parts.relation not in {"", " "}:
                     return None
                 parts.relation = sign or parts.relation
+                continue
+            parts.empty = False
+            if sign == ":" and after == ":":
+                parts.drawn = _name(tokens[place + 1]) if place + 1 < len(tokens) else "?"
+                place += 2
             elif sign == ":":
-                place = self._pseudo(place + 1, parts)
-            else:
-                place = self._simple(place, parts)
-            place += 1
+                place += 1
+                if following is None or following.type not in {"ident", "function"}:
+                    return None
+                self._pseudo_class(following, parts)
+            elif after == "|":
+                place += 1  # a namespace: all of a page are one
+            elif token.type == "ident":
+                parts.tag = token.lower_value
+                parts.count[2] += 1
+            elif token.type == "hash" and token.is_identifier:
+                parts.names.append(token.value)
+                parts.count[0] += 1
+            elif sign == "." and following is not None and following.type == "ident":
+                parts.classes.append(following.value)
+                parts.count[1] += 1
+                place += 1
+            elif token.type == "[] block":
+                if not _attribute(significant(token.content), parts):
+                    return None
+            elif sign == "&":
+                nested = True
+                parts.demand(*self._parent())
+            elif sign != "*":
+                return None
         if not parts.empty:
-            self._done.append(parts)
+            done.append(parts)
         elif parts.relation in {">", "+", "~"}:
             return None
-        return self._finished() if self._valid and (self._done or self._unsure) else None
-
-    def _finished(self) -> Selector | None:
-        if not self._done or len(self._done) > _LONGEST:
-            return Selector((Compound(),), (0, 0, 0), self._unsure or "a selector of too many parts")
-        if self._outer and not self._nested:
-            self._done[0].relation = self._done[0].relation or " "
-            self._done.insert(0, self._parent())
-        elif self._done[0].relation not in {"", " "}:
+        if not done and not self._unsure:
             return None
-        ids, classes, types = (sum(parts.count[rank] for parts in self._done) for rank in range(3))
-        return Selector(tuple(reversed(self._done)), (ids, classes, types), self._unsure)
+        if not done or len(done) > _LONGEST:
+            return Selector((Compound(),), (0, 0, 0), self._unsure or "a selector of too many parts")
+        if self._outer and not nested:
+            done[0].relation = done[0].relation or " "
+            done.insert(0, Compound(empty=False))
+            done[0].demand(*self._parent())
+        elif done[0].relation not in {"", " "}:
+            return None
+        ids, classes, types = (sum(parts.count[rank] for parts in done) for rank in range(3))
+        return Selector(tuple(reversed(done)), (ids, classes, types), self._unsure)
 
-    def _parent(self) -> Compound:
+    def _parent(self) -> tuple[Test, Specificity]:
+        """The condition that "&" stands for."""
+        if not self._outer:
+            return _is_root, (0, 0, 0)
         self._unsure = self._unsure or next(filter(None, (one.unsure for one in self._outer)), "")
-        return Compound(
-            tests=[any_of(self._outer)], count=list(max(one.specificity for one in self._outer)), empty=False
-        )
+        return _any_of(self._outer), max(one.specificity for one in self._outer)
 
-    def _simple(self, place: int, parts: Compound) -> int:
-        """A type, class, id, attribute or "&" at a place; the place of its last token."""
-        token, following = self._tokens[place], self._tokens[place + 1 : place + 2]
-        kind, value = token.type, getattr(token, "value", "")
-        parts.empty = False
-        if following and following[0].type == "literal" and following[0].value == "|":
-            return place + 1  # a namespace: all of a page are one
-        if kind == "ident":
-            parts.tag = token.lower_value
-            parts.count[2] += 1
-        elif kind == "hash" and token.is_identifier:
-            parts.names.append(value)
-            parts.count[0] += 1
-        elif kind == "literal" and value == "." and following and following[0].type == "ident":
-            parts.classes.append(following[0].value)
-            parts.count[1] += 1
-            return place + 1
-        elif kind == "[] block":
-            self._attribute(significant(token.content), parts)
-        elif kind == "literal" and value == "&":
-            self._nested = True
-            parent = self._parent() if self._outer else Compound(tests=[_is_root])
-            parts.tests += parent.tests
-            parts.adds(parent.count)
-        elif not (kind == "literal" and value == "*"):
-            self._valid = False
-        return place
-
-    def _attribute(self, inside: tuple[Token, ...], parts: Compound) -> None:
-        """[name], [name=value] and the like (Selectors Level 4, 6)."""
-        inside = tuple(token for token in inside if not (token.type == "literal" and token.value in {"*", "|"}))
-        parts.count[1] += 1
-        if not inside or inside[0].type != "ident":
-            self._valid = False
-            return
-        name = inside[0].lower_value
-        parts.attributes.append(name)
-        if len(inside) == 1:
-            parts.tests.append(lambda element, budget: name in element.attrib)
-            return
-        sign = _SIGNS.get(getattr(inside[1], "value", ""))
-        if sign is None or len(inside) not in {3, 4} or inside[2].type not in {"string", "ident"}:
-            self._valid = False
-            return
-        fold = name in _FOLDED or (len(inside) == 4 and getattr(inside[3], "lower_value", "") == "i")
-        parts.tests.append(_attribute_test(name, sign, inside[2].value, fold))
-
-    def _pseudo(self, place: int, parts: Compound) -> int:
-        """A pseudo-class or pseudo-element, whose name is at a place; the place of its last token."""
-        parts.empty = False
-        token = self._tokens[place] if place < len(self._tokens) else None
-        if token is not None and token.type == "literal" and token.value == ":":
-            following = self._tokens[place + 1 : place + 2]
-            parts.drawn = (
-                getattr(following[0], "lower_name" if following[0].type == "function" else "lower_value", "?")
-                if following
-                else "?"
-            )
-            return place + 1
-        if token is None or token.type not in {"ident", "function"}:
-            self._valid = False
-            return place
-        name = token.lower_value if token.type == "ident" else token.lower_name
-        if name in {"before", "after", "first-line", "first-letter"}:
+    def _pseudo_class(self, token: Token, parts: Compound) -> None:
+        name, kin = _name(token), _name(token).removeprefix("nth-").removeprefix("last-")
+        if name in _DRAWN:
             parts.drawn = name
-            return place
-        parts.count[1] += 1
-        if name in _NEVER:
-            parts.tests.append(_never)
         elif name in _PSEUDO_CLASSES:
-            parts.tests.append(_PSEUDO_CLASSES[name])
-        elif token.type == "ident" or not self._function(name, token.arguments, parts):
-            self._unsure = self._unsure or f":{name}"
-        return place
-
-    def _function(self, name: str, arguments: Sequence[Token], parts: Compound) -> bool:
-        """Add the test of a pseudo-class with arguments; whether it is one that can be decided."""
-        if name in _ALIKE or name == "not":
-            read = [self._inner(part) for part in split(arguments)]
-            inner = tuple(one for one in read if one is not None and not one.compounds[0].drawn)
+            parts.demand(_PSEUDO_CLASSES[name])
+        elif token.type == "function" and (name in _ALIKE or name == "not"):
+            inner = tuple(self._inner(token.arguments))
             if any(one.unsure for one in inner):
-                return False
-            parts.count[1] -= 1
-            if name != "where":
-                parts.adds(max((one.specificity for one in inner), default=(0, 0, 0)))
-            test = any_of(inner)
-            parts.tests.append((lambda element, budget: not test(element, budget)) if name == "not" else test)
-            return True
-        numbers = every_nth(arguments) if name.startswith("nth-") else None
-        if numbers is None or name.removeprefix("nth-").removeprefix("last-") not in {"child", "of-type"}:
-            return False
-        parts.tests.append(_nth_child(numbers, last="last" in name, typed="type" in name))
+                parts.count[1] += 1
+                self._unsure = self._unsure or f":{name}"
+                return
+            test, most = _any_of(inner), max((one.specificity for one in inner), default=(0, 0, 0))
+            negated: Test = lambda element, budget: not test(element, budget)  # noqa: E731
+            parts.demand(negated if name == "not" else test, most if name != "where" else (0, 0, 0))
+        elif token.type == "function" and name[:4] == "nth-" and kin in _KIN and (an := every_nth(token.arguments)):
+            parts.demand(_nth_child(*an, last="last" in name, typed="type" in name))
+        else:
+            parts.count[1] += 1
+            self._unsure = self._unsure or f":{name}"
+
+    def _inner(self, arguments: Sequence[Token]) -> Iterator[Selector]:
+        """The selectors in the brackets of another; one that is invalid there is passed over."""
+        for part in split(arguments):
+            outer = self._outer if any(_sign(token) == "&" for token in part) else ()
+            selector = _Reader(outer, self._depth + 1).selector(part)
+            if selector is not None and not selector.compounds[0].drawn:
+                yield selector
+
+
+def _sign(token: Token | None) -> str:
+    return str(token.value) if token is not None and token.type == "literal" else ""
+
+
+def _name(token: Token) -> str:
+    return str(getattr(token, "lower_name" if token.type == "function" else "lower_value", "?"))
+
+
+def _attribute(inside: tuple[Token, ...], parts: Compound) -> bool:
+    """Add the test of [name], [name=value] and the like (Selectors Level 4, 6); whether it is valid."""
+    inside = tuple(token for token in inside if _sign(token) not in {"*", "|"})
+    if not inside or inside[0].type != "ident":
+        return False
+    name = inside[0].lower_value
+    parts.attributes.append(name)
+    if len(inside) == 1:
+        parts.demand(lambda element, budget: name in element.attrib)
         return True
-
-    def _inner(self, part: Sequence[Token]) -> Selector | None:
-        """A selector in the brackets of another; one that is invalid there is passed over."""
-        nested = any(token.type == "literal" and token.value == "&" for token in part)
-        return _Reader(part, self._outer if nested else (), self._depth + 1).selector()
-
-
-def any_of(selectors: tuple[Selector, ...]) -> Test:
-    """Whether one of the selectors matches."""
-    return lambda element, budget: any(one.matches(element, budget) for one in selectors)
-
-
-def _never(element: etree._Element, budget: Budget) -> bool:
-    return False
-
-
-def _is_root(element: etree._Element, budget: Budget) -> bool:
-    return element.getparent() is None
-
-
-def _attribute_test(name: str, sign: Callable[[str, str], bool], wanted: str, fold: bool) -> Test:
-    wanted = wanted.lower() if fold else wanted
+    compare = _SIGNS.get(getattr(inside[1], "value", ""))
+    if compare is None or len(inside) not in {3, 4} or inside[2].type not in {"string", "ident"}:
+        return False
+    fold = name in _FOLDED or (len(inside) == 4 and getattr(inside[3], "lower_value", "") == "i")
+    wanted = inside[2].value.lower() if fold else inside[2].value
 
     def test(element: etree._Element, budget: Budget) -> bool:
         value = element.get(name)
         if value is None:
             return False
         budget.spend(len(value) >> 8)
-        return sign(value.lower() if fold else value, wanted)
+        return compare(value.lower() if fold else value, wanted)
 
-    return test
+    parts.demand(test)
+    return True
 
 
-def _nth_child(numbers: tuple[int, int], *, last: bool = False, typed: bool = False) -> Test:
-    """The test for `:nth-child(an+b)` and its kin, of a and b."""
-    step, first = numbers
+def _any_of(selectors: tuple[Selector, ...]) -> Test:
+    return lambda element, budget: any(one.matches(element, budget) for one in selectors)
 
+
+def _is_root(element: etree._Element, budget: Budget) -> bool:
+    return element.getparent() is None
+
+
+def _is_link(element: etree._Element, budget: Budget) -> bool:
+    return element.tag in {"a", "area"} and "href" in element.attrib
+
+
+def _nth_child(step: int, first: int, *, last: bool = False, typed: bool = False) -> Test:
     def test(element: etree._Element, budget: Budget) -> bool:
         away = budget.place(element, last=last, typed=typed) - first
         return away == 0 if step == 0 else away % step == 0 and away // step >= 0
@@ -330,8 +299,7 @@ def _nth_child(numbers: tuple[int, int], *, last: bool = False, typed: bool = Fa
     return test
 
 
-def _only(typed: bool) -> Test:
-    tests = [_nth_child((0, 1), last=last, typed=typed) for last in (False, True)]
+def _only(*tests: Test) -> Test:
     return lambda element, budget: all(test(element, budget) for test in tests)
 
 
@@ -343,18 +311,15 @@ _SIGNS: dict[str, Callable[[str, str], bool]] = {
     "$=": lambda value, wanted: bool(wanted) and value.endswith(wanted),
     "*=": lambda value, wanted: bool(wanted) and wanted in value,
 }
+_ENDS = {f"{end}-{kind}": _nth_child(0, 1, last=end == "last", typed=kind != "child")
+         for end in ("first", "last") for kind in ("child", "of-type")}  # fmt: skip
 _PSEUDO_CLASSES: dict[str, Test] = {
-    "root": _is_root,
-    "scope": _is_root,
+    **dict.fromkeys(_STATES, _NEVER),
+    **_ENDS,
+    **{f"only-{kind}": _only(_ENDS[f"first-{kind}"], _ENDS[f"last-{kind}"]) for kind in ("child", "of-type")},
+    **dict.fromkeys(("root", "scope"), _is_root),
+    **dict.fromkeys(("link", "any-link"), _is_link),
     "empty": lambda element, budget: len(element) == 0 and not element.text,
-    "first-child": _nth_child((0, 1)),
-    "last-child": _nth_child((0, 1), last=True),
-    "only-child": _only(typed=False),
-    "first-of-type": _nth_child((0, 1), typed=True),
-    "last-of-type": _nth_child((0, 1), last=True, typed=True),
-    "only-of-type": _only(typed=True),
-    "link": lambda element, budget: element.tag in {"a", "area"} and "href" in element.attrib,
-    "any-link": lambda element, budget: element.tag in {"a", "area"} and "href" in element.attrib,
     "checked": lambda element, budget: "checked" in element.attrib or "selected" in element.attrib,
     "disabled": lambda element, budget: element.tag in _FORM and "disabled" in element.attrib,
     "enabled": lambda element, budget: element.tag in _FORM and "disabled" not in element.attrib,

@@ -13,7 +13,7 @@ from urllib.parse import unquote_to_bytes
 from pipeline.parse.css.conditions import on_screen, supported
 from pipeline.parse.css.declarations import Block, read_as, read_declarations
 from pipeline.parse.css.selectors import Selector, compile_list
-from pipeline.parse.css.syntax import Token, Value, read_block, read_sheet, significant, split
+from pipeline.parse.css.syntax import Token, read_block, read_sheet, significant, split
 
 LONGEST = 1 << 20
 """Characters of style sheets that are read of a page."""
@@ -96,7 +96,6 @@ class Sheets:
                 self._at_rule(node, around)
 
     def _contents(self, inside: Sequence[Token], around: _Around) -> None:
-        """Take up the declarations and rules within a rule."""
         if around.selectors:
             self._add(inside, around)
         self._rules([one for one in inside if one.type != "declaration"], around)
@@ -121,9 +120,20 @@ class Sheets:
         name = node.lower_at_keyword
         inner = replace(around, depth=around.depth + 1)
         if name == "import":
-            self._import(significant(node.prelude), around)
+            prelude = significant(node.prelude)
+            css = sheet_in(address_of(prelude[0])) if len(prelude) == 1 else None
+            if css is None:
+                self.unread = True
+            else:
+                self.read(css, around.unsure, around.layers)
         elif name == "font-face":
-            self._face(read_block(node.content or ()))
+            said = {
+                one.lower_name: significant(one.value)
+                for one in read_block(node.content or ())
+                if one.type == "declaration"
+            }
+            if any(address_of(one).lower().startswith("data:") for one in said.get("src", ())):
+                self.faces.add(" ".join(str(getattr(one, "value", "")) for one in said.get("font-family", ())).lower())
         elif name == "property":
             self.odd = "@property"
         elif name == "layer":
@@ -148,20 +158,6 @@ class Sheets:
     def _layer(self, path: tuple[str, ...]) -> Layer:
         places = [self._layers.setdefault(path[:end], len(self._layers)) for end in range(1, len(path) + 1)]
         return (*places, _UNLAYERED)
-
-    def _face(self, inside: Sequence[Token]) -> None:
-        """A font in an address of the page itself may draw letters as anything."""
-        said = {one.lower_name: significant(one.value) for one in inside if one.type == "declaration"}
-        if any(address_of(one).lower().startswith("data:") for one in said.get("src", ())):
-            self.faces.add(" ".join(str(getattr(one, "value", "")) for one in said.get("font-family", ())).lower())
-
-    def _import(self, prelude: Value, around: _Around) -> None:
-        """A sheet in another file is not read; one in its own address is."""
-        css = sheet_in(address_of(prelude[0])) if len(prelude) == 1 else None
-        if css is None:
-            self.unread = True
-        else:
-            self.read(css, around.unsure, around.layers)
 
 
 def address_of(token: Token) -> str:

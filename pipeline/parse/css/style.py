@@ -13,7 +13,7 @@ from pipeline.parse.css.boxes import Box, box_of, has_no_room, length
 from pipeline.parse.css.cascade import Holding, Values, Variables, keyword, number_of
 from pipeline.parse.css.declarations import CUTTING, INHERITED, PICTURE, SIZES, TAKING, WIDE, odd
 from pipeline.parse.css.sheet import address_of
-from pipeline.parse.css.syntax import Measure, Token, Value, font_size, paint_of, read_value, split, word, words
+from pipeline.parse.css.syntax import Measure, Token, font_size, paint_of, read_value, split, word, words
 from pipeline.parse.sight.colours import BLACK, WHITE, Colour, Paint, alike, mixed
 from pipeline.parse.sight.look import SLIVER, Look, squeezed
 from pipeline.parse.sight.raised import lowered, raised, struck
@@ -157,7 +157,10 @@ class Style:
         if not values:
             return replace(self, variables=holding.variables, doubt=self.doubt or holding.unsure, flow="", items=False)
         tag = "" if element is None else str(element.tag)
-        size = self._size(values)
+        # The size of letters in px; None where it is not known.
+        value = values.get("font-size", ())
+        found = font_size(value, self.size, Measure(self.size, self.size, self.quirks)) if value else self.size
+        size = None if found is None else max(0.0, found)
         box = box_of(tag, values, size or self.size, laid_out=self.items, quirks=self.quirks)
         style = self._text(values, self.size if size is None else size, box)
         odds = [*([holding.unsure] if holding.unsure else []), *odd(values), *style._unclear(values, size, faces)]
@@ -182,12 +185,6 @@ class Style:
         text = struck(text) if self.struck else text
         return raised(text) if self.level > 0 else lowered(text) if self.level < 0 else text
 
-    def _size(self, values: Values) -> float | None:
-        """The size of letters in px; None where it is not known."""
-        value = values.get("font-size", ())
-        found = font_size(value, self.size, Measure(self.size, self.size, self.quirks)) if value else self.size
-        return None if found is None else max(0.0, found)
-
     def _text(self, values: Values, size: float, box: Box) -> "Style":
         """This style with what an element's values change in what its text inherits; `size` is its font's in px."""
         measure = Measure(size, None, self.quirks)
@@ -197,6 +194,14 @@ class Style:
         indent = length(values, "text-indent", measure) or 0.0
         wraps = [keyword(values, name) for name in ("white-space", "text-wrap") if name in values]
         rtl = rtl if "direction" in values else self.rtl
+        line = self.line  # None where it is usual
+        if height := values.get("line-height", ()):
+            is_share = height[0].type == "number"
+            line = float(height[0].value) * size if is_share else Measure(size, size).length(height[:1])
+        font = self.font
+        if "font-family" in values:  # the first of the families if it is a symbol font
+            name = " ".join(token.serialize() for token in next(iter(split(values["font-family"])), ()))
+            font = name if has_signs(name) else ""
         return replace(
             self,
             rtl=rtl,
@@ -208,9 +213,9 @@ class Style:
             shadowed=keyword(values, "text-shadow") != "none" if "text-shadow" in values else self.shadowed,
             indent=indent if "text-indent" in values and box.is_block else self.indent,
             spacing=length(values, "letter-spacing", measure) or 0.0 if "letter-spacing" in values else self.spacing,
-            line=_line(values, size) if "line-height" in values else self.line,
+            line=line,
             unbroken=not {"nowrap", "pre"}.isdisjoint(wraps) if wraps else self.unbroken,
-            font=_symbol_font(values["font-family"]) if "font-family" in values else self.font,
+            font=font,
             items=box.items,
             flow=box.flow,
             declared=values,
@@ -362,18 +367,3 @@ def _level(tag: str, values: Values, size: float, around: float) -> int:
         top, bottom = (measure.length(values.get(name, ())) for name in ("top", "bottom"))
         shift += -top if top is not None else bottom or 0.0
     return 0 if abs(shift) < _NOTABLE * size or abs(shift) > 2 * around else 1 if shift > 0 else -1
-
-
-def _symbol_font(families: Value) -> str:
-    """The first of the families if it is a symbol font, else ""."""
-    first = next(iter(split(families)), ())
-    name = " ".join(token.serialize() for token in first)
-    return name if has_signs(name) else ""
-
-
-def _line(values: Values, size: float) -> float | None:
-    """The height of lines in px, None where it is usual."""
-    token = values["line-height"][0]
-    if token.type == "number":
-        return float(token.value) * size
-    return Measure(size, size).length((token,))

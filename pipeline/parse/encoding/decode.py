@@ -218,12 +218,10 @@ def _joined(pair: re.Match[bytes]) -> bytes:
 
 
 def _good(text: str) -> int:
-    """The number of characters beyond ASCII that are no U+FFFD."""
     return sum(character > "\x7f" for character in text) - text.count("\ufffd")
 
 
 def _known(declared: str | None) -> str | None:
-    """Python's name of the encoding that a declaration means."""
     try:
         name = codecs.lookup(_MEANT.get((declared or "").lower(), declared or "")).name
     except (LookupError, ValueError):
@@ -282,13 +280,10 @@ def _in_runs(text: str) -> bool:
 
 def _strict(data: bytes, encoding: str, confidence: float) -> Decoded | None:
     try:
-        return Decoded(data.decode(encoding, _errors(encoding)), encoding, confidence)
+        errors = _OF_VENDORS if encoding.startswith(("euc_jp", "iso2022_jp")) else "strict"
+        return Decoded(data.decode(encoding, errors), encoding, confidence)
     except (UnicodeError, LookupError):  # LookupError: a codec that is none of text
         return None
-
-
-def _errors(encoding: str) -> str:
-    return _OF_VENDORS if encoding.startswith(("euc_jp", "iso2022_jp")) else "strict"
 
 
 def _nearly(data: bytes, encoding: str, confidence: float, rare: int = _RARE) -> Decoded | None:

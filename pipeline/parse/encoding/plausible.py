@@ -6,11 +6,13 @@ it often or a sign stands where it makes sense, many where not. The cheapest lan
 for it. Text that is neither European nor Hebrew nor Arabic costs too much.
 """
 
+import json
 import math
 import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 _ENCODINGS = {  # bits for rarity; of those that read the same the first is named
     "cp1252": 0, "iso8859_15": 3, "cp1250": 3, "cp1251": 3, "cp1253": 3, "cp1254": 3, "iso8859_2": 4, "cp1257": 4,
@@ -18,41 +20,12 @@ _ENCODINGS = {  # bits for rarity; of those that read the same the first is name
     "koi8_u": 7, "cp850": 7, "cp858": 8, "cp437": 8, "cp852": 8, "cp866": 6, "cp855": 9, "mac_roman": 8,
     "mac_cyrillic": 8, "mac_latin2": 11, "cp737": 10, "cp857": 11, "cp865": 11,
 }  # fmt: skip
-_LANGUAGES = {  # letters beyond ASCII, the most frequent first; words of letters and offices
-    "de": ("äüößé", "der die und ist nicht mit von für über den dem ein eine im zu auf wird werden sehr rechnung "
-                    "betrag kunde straße größe vertrag datum"),
-    "fr": ("éèàêçôîùûâëïœæÿ", "le la les un une de au par des est et du pour vous nous facture montant où été à "
-                              "société madame nom prénom"),
-    "es": ("óíáéñúü", "el la los las del de que por para una con importe factura número señor año dirección españa"),
-    "it": ("àèéìòù", "il la di che per del della una con non è fattura totale importo città quantità più sarà"),
-    "pt": ("ãçáéíóõêâúàô", "o os de que do da para com uma não é valor fatura descrição preço são à"),
-    "nl": ("ëéïèöüó", "de het een van en is niet voor met op factuur bedrag totaal datum"),
-    "sv": ("äöåé", "och att det som en för är på den till av inte med från vi ni å ö namn ort hej kr summa"),
-    "fi": ("äöå", "ja on ei se että hän yhteensä lasku päivä"),
-    "da": ("øåæéò", "og at det som en for er på den til af ikke med fra å ø vi kr beløb kære dato år"),
-    "is": ("íáðóéþúýöæ", "og að er sem til ekki við um fyrir"),
-    "et": ("äõüöšž", "ja on ei see et arve kuupäev"),
-    "pl": ("łóąężśćńź", "i w na z do się nie że jest za o od dla oraz kwota faktura cena ilość zł umowa proszę"),
-    "cs": ("íáéěřčžýůšúťďňó", "a v na se je že do za pro s z k od cena částka faktura kč smlouva datum jméno město"),
-    "sk": ("áíéčšžýľúťňôäďóĺŕ", "a v na sa je že do za pre s z k od cena suma faktúra zmluva dátum meno mesto"),
-    "hu": ("áéöóőíüúű", "a az és ő hogy nem is egy van szám összeg számla név dátum szerződés ft"),
-    "sl": ("čšžćđ", "je i u na se za in da su ki z v od račun iznos"),
-    "ro": ("ăîâşţșț", "de și şi în la cu pentru din nu este sumă factură data"),
-    "tr": ("ıişüğçöiâ", "ve bir bu için ile da de olarak tarih tutar fatura sayın adı"),
-    "lt": ("ėįšūžčųąęāīņēģķļ", "ir un ka yra kad suma sąskaita data par uz no"),
-    "ru": ("оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъё", "и в не на что с по за от для договор сумма дата счет имя из к"),
-    "uk": ("іоанивєтреслкудмпязьбгчйхцжшїюфщґ", "і в не на що та до за від для договір сума дата"),
-    "bg": ("аиоентрсвлдкпмзбягъщучжцйхьшфю", "на и да се за от не с е в по сума дата договор фактура"),
-    "sr": ("аоиеунрјсткдвмлпгзбчшжцхћљњђфџѓќѕ", "и у је се на да за од са"),
-    "el": ("αοιτεσνηυρπκμλςωίόγάέήδχθύφώβξζψϊϋΐΰ", "και το η ο του της να με για από την στο ποσό ημερομηνία"),
-    "he": ("יוהלאתרשבמנםדחעפקסטכגזצןךףץ", "של את על לא הוא זה עם כל"),
-    "ar": ("اليمنتورعدبسفهكقحجشصطخذءضزثغئةىأإؤآظ", "من في على إلى أن لا ما هذا"),
-}  # fmt: skip
-_RARER = {"is": 4, "et": 5, "pt": 1, "ro": 2, "sl": 1, "lt": 2, "uk": 1, "sr": 2, "fi": 1, "nl": 1, "sk": 1}
+_LANGUAGES = json.loads(Path(__file__).with_name("europe.json").read_text("utf-8"))
+"""By language its letters beyond ASCII, the most frequent first, words of letters and offices, bits for its rarity."""
 _WRITTEN = 5  # letters of a language, the most frequent, that its encodings have
 _BITS = {  # of each letter and each word in each language: Zipf's law, Turkish i being what case makes of dotted I
-    name: ({one: 1 + math.log2(rank + 2) for rank, one in enumerate(letters)}, frozenset(words.split()))
-    for name, (letters, words) in _LANGUAGES.items()
+    name: ({one: 1 + math.log2(rank + 2) for rank, one in enumerate(said["letters"])}, frozenset(said["words"].split()))
+    for name, said in _LANGUAGES.items()
 }
 _FAMILIAR = frozenset("éèàêçôüöäáóíñúßøåæ")  # in names, anywhere
 _ODD, _SIGN, _KNOWN_WORD, _ALONE = 14.0, 3.0, 2.0, 10.0
@@ -112,11 +85,10 @@ def _sample(data: bytes) -> bytes:
 
 @cache
 def _written(encoding: str) -> tuple[str, ...]:
-    """The languages that an encoding is for."""
     return tuple(
         name
-        for name, (letters, _) in _LANGUAGES.items()
-        if "?" not in letters[:_WRITTEN].encode(encoding, "replace").decode(encoding)
+        for name, said in _LANGUAGES.items()
+        if "?" not in said["letters"][:_WRITTEN].encode(encoding, "replace").decode(encoding)
     )
 
 
@@ -141,7 +113,7 @@ def _of_language(name: str, letters: Counter[str], words: set[str]) -> float:
     bits, common = _BITS[name]
     spelled = sum(times * bits.get(one.lower()[0], 8.0 if one in _FAMILIAR else 11.0) for one, times in letters.items())
     alone = sum(not word.isascii() and len(word) == 1 and word.lower() not in common for word in words)
-    return spelled + _ALONE * alone + _RARER.get(name, 0) - _KNOWN_WORD * len(words & common)
+    return spelled + _ALONE * alone + float(_LANGUAGES[name]["rarer"]) - _KNOWN_WORD * len(words & common)
 
 
 def _is_odd(word: str) -> bool:

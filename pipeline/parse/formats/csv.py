@@ -47,8 +47,10 @@ def delimiter_of(text: str, *, strict: bool = False) -> str | None:
     best: tuple[float, int, str] | None = None
     for delimiter in DELIMITERS:
         widths = _widths(text, delimiter, strict)
-        if not widths or (strict and not _is_plainly_a_table(text, widths, delimiter)):
+        if not widths or (strict and (len(widths) < 3 or not min(widths) == max(widths) >= 2)):
             continue
+        if strict and delimiter == "," and (max(widths) < 3 or 2 * text.count(", ") > text.count(",")):
+            continue  # prose has commas
         usual, count = Counter(widths).most_common(1)[0]
         if usual > 1 and (best is None or (count / len(widths), usual) > best[:2]):
             best = (count / len(widths), usual, delimiter)
@@ -74,9 +76,3 @@ def _widths(text: str, delimiter: str, strict: bool) -> list[int]:
 def _lines(text: str, start: int = 0) -> Iterator[str]:
     """The lines one by one, with their ends: a list of all would be several times the text."""
     return (line.group() for line in _LINE.finditer(text, start))
-
-
-def _is_plainly_a_table(text: str, widths: list[int], delimiter: str) -> bool:
-    if delimiter == "," and (max(widths) < 3 or 2 * text.count(", ") > text.count(",")):  # prose has commas
-        return False
-    return len(widths) >= 3 and min(widths) == max(widths) >= 2

@@ -47,8 +47,6 @@ def parse(source: Source, media_type: str) -> Parsed:
 
 
 class _Reading:
-    """A document being written."""
-
     def __init__(self, word: WordText, writer: TextWriter) -> None:
         self.writer = writer
         self.pictures = 0
@@ -97,7 +95,8 @@ class _Reading:
         for (begin, _, _), field in fields:
             for reason in doubts(field):
                 self.writer.review(reason)
-            self._marks[begin] = _shown_by(field)
+            checked = "[x]" if field.choice else "[ ]"
+            self._marks[begin] = checked if field.name == "FORMCHECKBOX" else drawn(field)
         self._text = _replaced(
             self._text, [(begin, begin + 1, "\x02") for begin in _shown(spans) if self._marks[begin]]
         )
@@ -131,7 +130,6 @@ class _Reading:
         return found
 
     def _refer(self, number: int, form: str) -> list[str]:
-        """The marks of the notes that the body refers to."""
         references = self._word.positions(number, 2)[:-1]
         marks = [form.format(place) for place in range(1, len(references) + 1)]
         self._marks.update(zip(references, marks, strict=True))
@@ -178,7 +176,6 @@ class _Reading:
         self.writer.gap()
 
     def _paragraphs(self, start: int, end: int) -> None:
-        """Write the paragraphs and tables between two positions."""
         at = start
         for match in _ENDS.finditer(self._text, start, end):
             look = self._word.paragraphs.get(match.start(), Paragraph())
@@ -189,7 +186,6 @@ class _Reading:
         self._table(False)
 
     def _label(self, look: Paragraph) -> str:
-        """The number of a list before a paragraph."""
         style = self._word.styles.get(look.style, Style())
         number = style.listed if look.listed is None else look.listed
         level = style.level if look.level is None else look.level
@@ -199,7 +195,15 @@ class _Reading:
         in_table = look.in_table or mark == "\x07"
         self._table(in_table)
         if in_table:
-            self._in_row(text, mark, look)
+            if mark == "\x07" and look.row_end:
+                self._end_row()
+            elif mark == "\x07":
+                self._row.append("".join([*self._cell, text]).rstrip("\n"))
+                self._cell.clear()
+            elif not look.inner_row:
+                self._cell.append(text + (" " if look.inner_cell else "\n"))
+            else:
+                self._cell.append("\n")
             return
         kind = self._word.styles.get(look.style, Style()).kind
         level = kind if 1 <= kind <= 9 else int(kind == _TITLE)
@@ -210,19 +214,7 @@ class _Reading:
         if not text.strip() or mark == "\x0c":
             self.writer.gap()
 
-    def _in_row(self, text: str, mark: str, look: Paragraph) -> None:
-        if mark == "\x07" and look.row_end:
-            self._end_row()
-        elif mark == "\x07":
-            self._row.append("".join([*self._cell, text]).rstrip("\n"))
-            self._cell.clear()
-        elif not look.inner_row:
-            self._cell.append(text + (" " if look.inner_cell else "\n"))
-        else:
-            self._cell.append("\n")
-
     def _table(self, inside: bool) -> None:
-        """Enter or leave a table."""
         if inside != self._in_table:
             self._end_row()
             self.writer.gap()
@@ -257,12 +249,6 @@ class _Reading:
         return whole(_SPECIAL.sub(shown, self._text[start:end]))
 
 
-def _shown_by(field: Field) -> str:
-    if field.name == "FORMCHECKBOX":
-        return "[x]" if field.choice else "[ ]"
-    return drawn(field)
-
-
 def _shown(fields: list[tuple[int, int, int]]) -> Iterator[int]:
     """The begin of each field that is in the code of no other one, in their order."""
     code = -1
@@ -288,7 +274,6 @@ def _replaced(text: str, spans: list[tuple[int, int, str]]) -> str:
 
 
 def _strings(data: bytes) -> list[str]:
-    """Texts, each behind its length."""
     found, at = [], 0
     while at + 2 <= len(data):
         length = 2 * struct.unpack_from("<H", data, at)[0]

@@ -51,7 +51,14 @@ def parse(source: Source, media_type: str) -> Parsed:
     body.write(stream_children(data, package.main, W + "body", W + "p", W + "tbl", W + "sdt"))
     for kind in ("footnotes", "endnotes"):
         _write_notes(writer, package, sight, kind, body)
-    _write_comments(writer, package, sight)
+    for part in package.related(package.main, "comments"):
+        writer.gap()
+        for comment in package.xml(part):
+            inner = writer.inner()
+            _Part(inner, package, part, sight).write(comment)
+            author = comment.get(W + "author", "")
+            writer.line(f"Comment{f' ({author})' if author else ''}: {inner.finish()[0].lstrip()}")
+        writer.gap()
     _write_parts(writer, package, sight, sections.footers)
     if sections.covers:
         writer.doubt("drawings may lie over text")
@@ -71,8 +78,6 @@ class _Begun:
 
 
 class _Part:
-    """One part of the package being written: the document, a header, the footnotes."""
-
     def __init__(
         self, writer: TextWriter, package: Package, part: str, sight: Sight, numbering: Numbering | None = None
     ) -> None:
@@ -104,28 +109,25 @@ class _Part:
         """Write the paragraphs and tables under an element, or in a row of elements."""
         for name, child in children(elements):
             if name == "p":
-                self._paragraph(child)
+                boxes, self._boxes = self._boxes, []
+                properties = child.find(W + "pPr")
+                style = self._style = self._sight.styles.paragraph(properties)
+                text = self._inline(child)
+                self._fields.end_paragraph()
+                while self._fields.reasons:
+                    self.writer.review(self._fields.reasons.pop())
+                begun, joined = self._begun or _Begun(style), self._joined(properties, style)
+                begun.style = begun.style if begun.keeps_style else style
+                begun.keeps_style |= joined == "vanish"
+                begun.texts.append(text)
+                begun.boxes += self._boxes
+                self._begun, self._boxes = begun, boxes
+                if not joined:
+                    self._end_line()
             elif name == "tbl":
                 self._table(child)
             elif name not in _GONE:
                 self.blocks(child)
-
-    def _paragraph(self, paragraph: etree._Element) -> None:
-        boxes, self._boxes = self._boxes, []
-        properties = paragraph.find(W + "pPr")
-        style = self._style = self._sight.styles.paragraph(properties)
-        text = self._inline(paragraph)
-        self._fields.end_paragraph()
-        while self._fields.reasons:
-            self.writer.review(self._fields.reasons.pop())
-        begun, joined = self._begun or _Begun(style), self._joined(properties, style)
-        begun.style = begun.style if begun.keeps_style else style
-        begun.keeps_style |= joined == "vanish"
-        begun.texts.append(text)
-        begun.boxes += self._boxes
-        self._begun, self._boxes = begun, boxes
-        if not joined:
-            self._end_line()
 
     def _joined(self, properties: etree._Element | None, style: Style) -> str:
         """Why the next paragraph goes on in the line of one with these properties; "" where it does not."""
@@ -153,7 +155,13 @@ class _Part:
         else:
             self.writer.heading(label + text, style.outline + 1)
         for box in begun.boxes:
-            self._box(box)
+            if not box.hides:
+                self._write_box(box)
+            elif not self.writer.hide(box.hides, _text_in(box.element)):
+                outer, self.writer = self.writer, self.writer.unseen()
+                self._write_box(box)
+                inner, self.writer = self.writer, outer
+                self.writer.block(inner.finish()[0])
 
     def _label(self, style: Style) -> str:
         """The number that Word draws before a paragraph with text, as far as it is seen."""
@@ -162,15 +170,6 @@ class _Part:
             return ""
         label = self._numbering.label(style)
         return self._shown(label, self._sight.run(level, style, self._around))
-
-    def _box(self, box: Drawn) -> None:
-        if not box.hides:
-            self._write_box(box)
-        elif not self.writer.hide(box.hides, _text_in(box.element)):
-            outer, self.writer = self.writer, self.writer.unseen()
-            self._write_box(box)
-            inner, self.writer = self.writer, outer
-            self.writer.block(inner.finish()[0])
 
     def _write_box(self, box: Drawn) -> None:
         self.writer.gap()
@@ -234,9 +233,13 @@ class _Part:
         if name in _GONE:
             return ""
         if name == "r":
-            return self._run(element)
+            outer, self._look = self._look, self._sight.run(element, self._style, self._around)
+            text, self._look = self._seen(element, self._look), outer
+            return text
         if name in _NOTES:
-            return self._mark(_NOTES[name], element)
+            referred = self.referred[_NOTES[name]]
+            referred.append(element.get(W + "id", ""))
+            return _MARKS[_NOTES[name]].format(len(referred))
         if name in {"drawing", "pict", "object"}:
             found = self._sight.boxes.found(element, self._around.behind)
             self._boxes += [box for box in found if name != "object" or box.element.tag not in PICTURES]
@@ -263,19 +266,12 @@ class _Part:
         return self._inline(element)
 
     def _formula(self, element: etree._Element) -> str:
-        """A formula in one line, if any of its runs is seen."""
         text = formula_text(element)
         runs = [run for run in element.iter("{*}r") if "".join(run.itertext()).strip()]
         looks = [self._sight.run(run, self._style, self._around) for run in runs]
         hidden = [look for look in looks if look.hides]
         if looks and (len(hidden) == len(looks) or not hidden):
             return self._shown(text, next((look for look in looks if look.doubts), looks[0]))
-        return text
-
-    def _run(self, run: etree._Element) -> str:
-        outer, self._look = self._look, self._sight.run(run, self._style, self._around)
-        text = self._seen(run, self._look)
-        self._look = outer
         return text
 
     def _shown(self, text: str, look: Run) -> str:
@@ -302,10 +298,6 @@ class _Part:
             del found[marks[name] :]
         return ""
 
-    def _mark(self, kind: str, reference: etree._Element) -> str:
-        self.referred[kind].append(reference.get(W + "id", ""))
-        return _MARKS[kind].format(len(self.referred[kind]))
-
 
 def _found(element: etree._Element, wanted: str) -> list[etree._Element]:
     """Rows of a table or cells of a row, also inside content controls, but not those of an inner table."""
@@ -319,7 +311,6 @@ def _found(element: etree._Element, wanted: str) -> list[etree._Element]:
 
 
 def _is_deleted(element: etree._Element) -> bool:
-    """Whether a row or a cell was deleted with changes tracked."""
     return element.find(f"{W}trPr/{W}del") is not None or element.find(f"{W}tcPr/{W}cellDel") is not None
 
 
@@ -328,7 +319,6 @@ def _text_in(box: etree._Element) -> str:
 
 
 def _symbol(element: etree._Element) -> str:
-    """A character by number, as its font shows it."""
     try:
         return shown_in(element.get(W + "font", ""), chr(int(element.get(W + "char", ""), 16)))
     except (ValueError, OverflowError):
@@ -359,17 +349,6 @@ def _write_notes(writer: TextWriter, package: Package, sight: Sight, kind: str, 
         for number in body.unseen[kind]:
             if number in notes:
                 writer.hide("marked_hidden", _text_in(notes[number]))
-        writer.gap()
-
-
-def _write_comments(writer: TextWriter, package: Package, sight: Sight) -> None:
-    for part in package.related(package.main, "comments"):
-        writer.gap()
-        for comment in package.xml(part):
-            inner = writer.inner()
-            _Part(inner, package, part, sight).write(comment)
-            author = comment.get(W + "author", "")
-            writer.line(f"Comment{f' ({author})' if author else ''}: {inner.finish()[0].lstrip()}")
         writer.gap()
 
 

@@ -20,12 +20,22 @@ from pipeline.parse.formats.html import write_html
 from pipeline.parse.formats.ics import write_cards
 from pipeline.parse.formats.msg import write_body
 from pipeline.parse.formats.rtf import write_rtf
-from pipeline.parse.mail.alternatives import Difference, difference
+from pipeline.parse.mail.alternatives import compare
 from pipeline.parse.mail.header import decode_text, header_text, is_entity, read_header
 from pipeline.parse.mail.layout import PICTURES, SHOWN, MailLayout, file_name, name_of
-from pipeline.parse.mail.parts import Part, read_parts
+from pipeline.parse.mail.parts import (
+    CARDS,
+    ENVELOPES,
+    MARKUP,
+    Part,
+    by_what_is_shown,
+    called,
+    is_text,
+    may_be_envelope,
+    read_parts,
+    root,
+)
 from pipeline.parse.mail.plain import ARMOUR, LOCKED, Plain, give, plain_of_enriched, take_apart, unflow
-from pipeline.parse.mail.shown import CARDS, ENVELOPES, MARKUP, by_what_is_shown, called, is_text, may_be_envelope, root
 from pipeline.parse.mail.signed import signed_content
 from pipeline.parse.office.binary.mapi import Body
 from pipeline.parse.office.binary.tnef import TNEF, read_tnef
@@ -45,7 +55,8 @@ _REFERENCE = re.compile(rb"""cid:([^"'\s>)]+)""", re.IGNORECASE)
 def parse(source: Source, media_type: str) -> Parsed:
     """The message; raises DocumentError."""
     reading = _Reading(source)
-    reading.mail(_mail(source))
+    data = source.data if source.data[:64].count(0) == 0 else source.decoded.text.encode("utf-8", "replace")
+    reading.mail(data.lstrip(b"\xef\xbb\xbf\r\n"))
     if reading.locked and not reading.found:
         raise DocumentError(Failure.ENCRYPTED, reading.locked[0])
     for why in reading.locked:
@@ -56,12 +67,6 @@ def parse(source: Source, media_type: str) -> Parsed:
         notes.append("its signature was not checked")
     notes += [f"its structure is damaged: {damage}" for damage in reading.damage]
     return finish(source, reading.writer, media_type, PARSER, notes=notes, decoded=reading.decoded)
-
-
-def _mail(source: Source) -> bytes:
-    """The bytes of the mail; one that was saved as a text of two bytes a letter becomes bytes of UTF-8."""
-    data = source.data if source.data[:64].count(0) == 0 else source.decoded.text.encode("utf-8", "replace")
-    return data.lstrip(b"\xef\xbb\xbf\r\n")
 
 
 @dataclass(frozen=True)
@@ -129,7 +134,13 @@ class _Reading:
         elif part.kind in _OF_PAGES and place.related:
             self.counts["styles and scripts of the page, no text"] += 1
         elif part.kind == "message/external-body":
-            self._elsewhere(part, place)
+            # Name a file that is not in the mail (RFC 2046, 5.2.3; RFC 2017).
+            inner = read_header(part.whole)
+            fields = [part.parameter(name) for name in ("url", "server", "site", "directory", "name")]
+            where = "".join(fields[0].split()) or "/".join(filter(None, map(one_line, fields[1:])))
+            name = header_text(inner.get_filename() or "")
+            self._layout.attachment(place.title, f"{name} not in the mail: {where}".strip())
+            self.notes.append(f"a file that is attached lies elsewhere: {where}")
         elif part.kind == "message/partial":
             self._partial(part, place)
         elif is_text(part, alternative=place.alternative, related=place.related):
@@ -158,16 +169,13 @@ class _Reading:
             self.locked.append("an encrypted message")
             self._members.refuse(place.folder + name_of(part), len(data), Failure.ENCRYPTED, "an encrypted message")
         elif content and (in_place or is_entity(content)):
-            self._opened(content, place)
+            self._envelopes += 1
+            if self._envelopes > _NESTED:
+                raise DocumentError(Failure.BOMB, f"a mail with more than {_NESTED} signed envelopes")
+            self.signed = True
+            self._part(self._tree(content), place)
         else:
             self._attachment(part, place)
-
-    def _opened(self, content: bytes, place: _Place) -> None:
-        self._envelopes += 1
-        if self._envelopes > _NESTED:
-            raise DocumentError(Failure.BOMB, f"a mail with more than {_NESTED} signed envelopes")
-        self.signed = True
-        self._part(self._tree(content), place)
 
     def _forwarded(self, message: Part, place: _Place) -> None:
         subject = header_text(message.header.get("subject", ""))
@@ -211,19 +219,18 @@ class _Reading:
             for one in done[:-1]:
                 if one.parts or one.whole.strip():
                     self.writer.review(f"its {called(one)}, which mail programs show, shows no text")
-            self._compare(done[-1], text, shown)
-
-    def _compare(self, best: Part, text: str, others: list[Part]) -> None:
-        if len(others) > _COMPARED:
-            self.writer.review(f"only {_COMPARED} of its {len(others):,} other alternatives were compared")
-        for other in others[:_COMPARED]:
-            names = called(best), called(other)
-            unread = self._text_of(other, TextWriter.aside)
-            if unread.strip():
-                self._tell(difference(text, unread, names, lambda: self._text_of(best, TextWriter.unseen)))
+            best = done[-1]
+            if len(shown) > _COMPARED:
+                self.writer.review(f"only {_COMPARED} of its {len(shown):,} other alternatives were compared")
+            for other in shown[:_COMPARED]:
+                names = called(best), called(other)
+                unread = self._text_of(other, TextWriter.aside)
+                if unread.strip():
+                    self.notes += compare(
+                        self.writer, text, unread, names, lambda: self._text_of(best, TextWriter.unseen)
+                    )
 
     def _text_of(self, part: Part, inner: Callable[[TextWriter], TextWriter]) -> str:
-        """The text of an alternative, without the files in it."""
         if part.parts:
             return "\n\n".join(self._text_of(one, inner) for one in part.parts)
         data = part.whole if is_text(part, alternative=True) else b""
@@ -257,7 +264,6 @@ class _Reading:
             self._members.add(place.folder + file_name(name), [content])
 
     def _packed_body(self, body: Body, place: _Place) -> None:
-        """Write the body, or compare it with the texts of the message where there are any."""
         self._layout.enter(place.title)
         texts, before = "\n\n".join(self._bodies[self._first :]), self.writer.length
         inner = self.writer.aside() if texts.strip() else self.writer
@@ -266,12 +272,7 @@ class _Reading:
         if inner is self.writer:
             self._took(self.writer.since(before))
         elif (text := inner.finish()[0]).strip():
-            self._tell(difference(texts, text, ("text", TNEF)))
-
-    def _tell(self, found: Difference) -> None:
-        self.notes += found.notes
-        if found.review:
-            self.writer.review(found.review)
+            self.notes += compare(self.writer, texts, text, ("text", TNEF))
 
     def _attachment(self, part: Part, place: _Place) -> None:
         if self._is_decoration(part, place):
@@ -284,20 +285,10 @@ class _Reading:
         self._behind(part)
 
     def _behind(self, part: Part) -> None:
-        """Write the text that stands behind the base64 of a MIME part."""
         if part.behind:
             self.notes.append("text behind the end of a part in base64, kept; not every mail program shows it")
             self.writer.line(part.behind.decode("utf-8", "backslashreplace"))
             self.writer.gap()
-
-    def _elsewhere(self, part: Part, place: _Place) -> None:
-        """Name a file that is not in the mail (RFC 2046, 5.2.3; RFC 2017)."""
-        inner = read_header(part.whole)
-        fields = [part.parameter(name) for name in ("url", "server", "site", "directory", "name")]
-        where = "".join(fields[0].split()) or "/".join(filter(None, map(one_line, fields[1:])))
-        name = header_text(inner.get_filename() or "")
-        self._layout.attachment(place.title, f"{name} not in the mail: {where}".strip())
-        self.notes.append(f"a file that is attached lies elsewhere: {where}")
 
     def _partial(self, part: Part, place: _Place) -> None:
         """Read what is there of a message that was sent in several mails (RFC 2046, 5.2.2)."""
@@ -357,16 +348,7 @@ class _Reading:
             write_html(inner, text, titled=False)
             text = inner.finish()[0]
         plain = take_apart(text)
-        self._cut(plain, place)
-        self.writer.line(_text_in(part, plain))
-        return notes
-
-    def _took(self, text: str) -> None:
-        self._bodies.append(text)
-        self.found |= bool(text.strip())
-
-    def _cut(self, plain: Plain, place: _Place) -> None:
-        """Account for what was cut out of a text."""
+        # Account for what was cut out of a text.
         give(plain.files, self._members, place.folder)
         self.found |= bool(plain.files)
         self.counts["files that stood in its text, documents of their own"] += len(plain.files)
@@ -375,6 +357,12 @@ class _Reading:
         self.signed |= plain.signed
         for damage in plain.damage:
             self.writer.review(damage)
+        self.writer.line(_text_in(part, plain))
+        return notes
+
+    def _took(self, text: str) -> None:
+        self._bodies.append(text)
+        self.found |= bool(text.strip())
 
 
 def _is_rtf(part: Part, data: bytes) -> bool:

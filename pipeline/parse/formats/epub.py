@@ -42,30 +42,42 @@ class _Item:
 def parse(source: Source, media_type: str) -> Parsed:
     """The book; raises DocumentError."""
     archive, writer = Archive(source.data, "an EPUB book"), source.writer()
-    _refuse_locked(archive)
-    opf = _opf(archive)
-    package = _xml(archive, opf)
-    items = {one.get("id", ""): _item(one, opf) for one in package.iter("{*}item")}
-    titles, notes = _titles_or_note(archive, list(items.values()))
-    spine = list(_spine(package, items))
-    _write_front(writer, package)
-    before = writer.length
-    for item in spine:
-        if item.media_type in _CHAPTERS and "nav" not in item.properties:
-            _write_chapter(writer, archive, item.part, titles)
-    if writer.length == before:
-        pictures = any(item.media_type.startswith("image/") for item in items.values())
-        raise DocumentError(Failure.NEEDS_OCR if pictures else Failure.EMPTY, "its chapters hold no text")
-    return finish(source, writer, media_type, PARSER, notes=[*notes, *_notes(spine, items)])
-
-
-def _refuse_locked(archive: Archive) -> None:
-    """Refuse a book of which more than fonts is encrypted, for one reader's device. DocumentError: ENCRYPTED."""
     if archive.has(_ENCRYPTION):
         root = _xml(archive, _ENCRYPTION)
         methods = {method.get("Algorithm", "") for method in root.iter("{*}EncryptionMethod")}
         if methods - {"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"}:
             raise DocumentError(Failure.ENCRYPTED, "a book with protection against copying (DRM)")
+    opf = _opf(archive)
+    package = _xml(archive, opf)
+    items = {
+        one.get("id", ""): _Item(
+            _target(opf, one.get("href", "")),
+            one.get("media-type", "").lower(),
+            frozenset(one.get("properties", "").split()),
+        )
+        for one in package.iter("{*}item")
+    }
+    titles, notes = dict[str, str](), list[str]()
+    try:
+        titles = _titles(archive, list(items.values()))
+    except DocumentError as error:
+        if error.failure is not Failure.CORRUPT:
+            raise
+        notes.append(f"the table of contents is not readable: {error.reason}")
+    spine = list(_spine(package, items))
+    for name in ("title", "creator"):
+        for element in package.iter(f"{{http://purl.org/dc/elements/1.1/}}{name}"):
+            writer.line(one_line(element.text or ""))
+    before = writer.length
+    for item in spine:
+        if item.media_type in _CHAPTERS and "nav" not in item.properties:
+            _write_chapter(writer, archive, item.part, titles)
+    pictures = sum(item.media_type.startswith("image/") for item in items.values())
+    if writer.length == before:
+        raise DocumentError(Failure.NEEDS_OCR if pictures else Failure.EMPTY, "its chapters hold no text")
+    notes += [f"part of the book not read: {item.part}" for item in spine if item.media_type not in _CHAPTERS]
+    notes += [f"pictures and other media not read: {pictures}"] if pictures else []
+    return finish(source, writer, media_type, PARSER, notes=notes)
 
 
 def _opf(archive: Archive) -> str:
@@ -78,11 +90,6 @@ def _opf(archive: Archive) -> str:
 
 def _xml(archive: Archive, part: str) -> etree._Element:
     return parse_xml(archive.bytes(part), part, doctype=True)  # EPUB 2 names its types
-
-
-def _item(element: etree._Element, opf: str) -> _Item:
-    properties = frozenset(element.get("properties", "").split())
-    return _Item(_target(opf, element.get("href", "")), element.get("media-type", "").lower(), properties)
 
 
 def _target(base: str, address: str) -> str:
@@ -101,12 +108,6 @@ def _spine(package: etree._Element, items: dict[str, _Item]) -> Iterator[_Item]:
         yield items[name]
 
 
-def _write_front(writer: TextWriter, package: etree._Element) -> None:
-    for name in ("title", "creator"):
-        for element in package.iter(f"{{http://purl.org/dc/elements/1.1/}}{name}"):
-            writer.line(one_line(element.text or ""))
-
-
 def _write_chapter(writer: TextWriter, archive: Archive, part: str, titles: dict[str, str]) -> None:
     if not archive.has(part):
         raise DocumentError(Failure.CORRUPT, f"its chapter {part[:200]} is missing")
@@ -120,7 +121,6 @@ def _write_chapter(writer: TextWriter, archive: Archive, part: str, titles: dict
 
 
 def _heading(markup: str) -> str:
-    """The first heading of a chapter, near its beginning."""
     begin = _HEADING.search(markup, 0, _HEAD)
     end = markup.find("</h", begin.end(), begin.end() + 2000) if begin else -1
     return one_line(unescape(_TAG.sub("", markup[begin.end() : end]))) if begin and end > 0 else ""
@@ -134,44 +134,18 @@ def _without_title(markup: str) -> str:
     return markup if start < 0 or end < 0 else markup[:start] + markup[markup.find(">", end) + 1 :]
 
 
-def _titles_or_note(archive: Archive, items: list[_Item]) -> tuple[dict[str, str], list[str]]:
-    try:
-        return _titles(archive, items), []
-    except DocumentError as error:
-        if error.failure is not Failure.CORRUPT:
-            raise
-        return {}, [f"the table of contents is not readable: {error.reason}"]
-
-
 def _titles(archive: Archive, items: list[_Item]) -> dict[str, str]:
-    """The title of each file in the table of contents, by the file's name: in that of EPUB 3, else that of EPUB 2."""
-    for item in items:
-        if "nav" in item.properties and archive.has(item.part):
-            links = [(one.get("href", ""), "".join(one.itertext())) for one in _contents(_xml(archive, item.part))]
-            return _first(item.part, links)
-    for item in items:
-        if item.media_type == "application/x-dtbncx+xml" and archive.has(item.part):
-            points = list(_xml(archive, item.part).iter("{*}navPoint"))
-            return _first(item.part, [(_source(one), one.findtext("{*}navLabel/{*}text") or "") for one in points])
-    return {}
-
-
-def _contents(root: etree._Element) -> list[etree._Element]:
-    lists = [nav for nav in root.iter("{*}nav") if nav.get("{http://www.idpf.org/2007/ops}type", "toc") == "toc"]
-    return [link for nav in lists for link in nav.iter("{*}a")]
-
-
-def _source(point: etree._Element) -> str:
-    content = point.find("{*}content")
-    return "" if content is None else str(content.get("src", ""))
-
-
-def _first(base: str, links: list[tuple[str, str]]) -> dict[str, str]:
-    """The first title of each file."""
-    return {_target(base, address): one_line(title) for address, title in reversed(links)}
-
-
-def _notes(spine: list[_Item], items: dict[str, _Item]) -> list[str]:
-    pictures = sum(item.media_type.startswith("image/") for item in items.values())
-    notes = [f"part of the book not read: {item.part}" for item in spine if item.media_type not in _CHAPTERS]
-    return notes + ([f"pictures and other media not read: {pictures}"] if pictures else [])
+    """The first title of each file in the table of contents: in that of EPUB 3, else that of EPUB 2."""
+    there = [one for one in items if archive.has(one.part)]
+    tables = [one for one in there if "nav" in one.properties]
+    tables += [one for one in there if one.media_type == "application/x-dtbncx+xml"]
+    if not tables:
+        return {}
+    table, root = tables[0], _xml(archive, tables[0].part)
+    if "nav" in table.properties:
+        navs = (nav for nav in root.iter("{*}nav") if nav.get("{http://www.idpf.org/2007/ops}type", "toc") == "toc")
+        links = [(one.get("href", ""), "".join(one.itertext())) for nav in navs for one in nav.iter("{*}a")]
+    else:
+        points = ((one.find("{*}content"), one.findtext("{*}navLabel/{*}text")) for one in root.iter("{*}navPoint"))
+        links = [("" if content is None else content.get("src", ""), title or "") for content, title in points]
+    return {_target(table.part, address): one_line(title) for address, title in reversed(links)}

@@ -1,6 +1,7 @@
 """Single compressed files: gzip (RFC 1952), bzip2, xz. A tape archive inside is unpacked at once."""
 
-from collections.abc import Iterator
+import bz2
+from collections.abc import Callable
 from itertools import chain
 
 from pipeline.document import Parsed
@@ -8,12 +9,14 @@ from pipeline.parse.contract import Source, finish
 from pipeline.parse.encoding.decode import decode
 from pipeline.parse.formats.tar import unpack_tape
 from pipeline.parse.unpack.names import printable, without_suffix
-from pipeline.parse.unpack.streams import Concatenated, DamagedError, bzipped, gzipped, xz
+from pipeline.parse.unpack.streams import GZIPPED, XZ, Codec, Concatenated, DamagedError
 from pipeline.parse.unpack.tape import BLOCK, is_tape
 
 PARSER = "gz/1"
 MAGIC = {"application/gzip": b"\x1f\x8b\x08", "application/x-bzip2": b"BZh", "application/x-xz": b"\xfd7zXZ\0"}
-_CODECS = {"application/gzip": gzipped, "application/x-bzip2": bzipped, "application/x-xz": xz}
+_CODECS: dict[str, Callable[[], Codec]] = {
+    "application/gzip": GZIPPED, "application/x-bzip2": bz2.BZ2Decompressor, "application/x-xz": XZ,
+}  # fmt: skip
 _SUFFIXES = {".gz": "", ".bz2": "", ".xz": "", ".tgz": ".tar", ".tbz": ".tar", ".tbz2": ".tar", ".txz": ".tar"}
 _EXTRA, _NAME = 4, 8  # flags of gzip
 
@@ -23,24 +26,20 @@ def parse(source: Source, media_type: str) -> Parsed:
     most = source.limits.unpacked_bytes
     stream = Concatenated(_CODECS[media_type], MAGIC[media_type], source.data, most)
     try:
-        notes = _unpack(source, media_type, stream.pieces())
+        notes, pieces, head = list[str](), stream.pieces(), b""
+        while len(head) < BLOCK and (piece := next(pieces, b"")):
+            head += piece
+        if is_tape(head):
+            notes = unpack_tape(source, chain([head], pieces))
+        else:
+            named = _name_in(source.data) if media_type == "application/gzip" else ""
+            name = printable(named) or without_suffix(source.name, _SUFFIXES)
+            source.members.add(name, chain([head], pieces))
     except DamagedError as error:
         raise error.of("a compressed file") from error
     if stream.left:
         notes.append(f"bytes after its end that are not compressed, not read: {stream.left:,}")
     return finish(source, source.writer(), media_type, PARSER, notes=notes)
-
-
-def _unpack(source: Source, media_type: str, pieces: Iterator[bytes]) -> list[str]:
-    head = b""
-    while len(head) < BLOCK and (piece := next(pieces, b"")):
-        head += piece
-    content = chain([head], pieces)
-    if is_tape(head):
-        return unpack_tape(source, content)
-    named = _name_in(source.data) if media_type == "application/gzip" else ""
-    source.members.add(printable(named) or without_suffix(source.name, _SUFFIXES), content)
-    return []
 
 
 def _name_in(data: bytes) -> str:

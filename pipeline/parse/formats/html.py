@@ -17,12 +17,12 @@ from pipeline.parse.css.page import NO_TEXT, PageStyles, all_text, draws_own_tex
 from pipeline.parse.css.style import UNKNOWN, Style
 from pipeline.parse.markup.choices import chosen, field_text, is_drop_down, option_text
 from pipeline.parse.markup.formula import formula_text
-from pipeline.parse.markup.reading import LXML, whole_number
+from pipeline.parse.markup.reading import LXML, well_formed, whole_number
 from pipeline.parse.office.numerals import format_number
 from pipeline.parse.sight.symbols import is_in_question, shown_in
 from pipeline.parse.writer import CELL, TextWriter, one_line
 
-PARSER = f"html/6 {LXML}, tinycss2 {version('tinycss2')}"
+PARSER = f"html/7 {LXML}, tinycss2 {version('tinycss2')}"
 _BLOCKS = {
     "address", "article", "aside", "blockquote", "body", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt",
     "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "html", "legend", "li", "main", "menu",
@@ -70,12 +70,8 @@ def write_html(writer: TextWriter, markup: str, *, titled: bool = True) -> list[
     frames. Raises DocumentError(CORRUPT)."""
     # As bytes in an encoding that is said: of a string with an XML declaration lxml refuses to read.
     parser = etree.HTMLParser(huge_tree=True, remove_comments=True, remove_pis=True, encoding="utf-8")
-    try:
+    with well_formed("not readable as HTML"):
         root = etree.fromstring(markup.replace("\x00", "").encode("utf-8", "replace"), parser)
-    except etree.XMLSyntaxError as error:
-        if error.code == etree.ErrorTypes.ERR_NO_MEMORY:
-            raise MemoryError from error
-        raise DocumentError(Failure.CORRUPT, f"not readable as HTML: {error.msg}") from error
     for entry in parser.error_log:
         if entry.level == etree.ErrorLevels.FATAL:
             raise DocumentError(Failure.CORRUPT, f"it can be read only to line {entry.line}: {entry.message}")
@@ -83,7 +79,8 @@ def write_html(writer: TextWriter, markup: str, *, titled: bool = True) -> list[
         return []
     _empty(root)
     if titled:
-        writer.block(_title(root))
+        titles = (one for one in root.iter("title") if next(one.iterancestors("svg"), None) is None)
+        writer.block(one_line(next((one.text or "" for one in titles), "")))
     styles = PageStyles(root, quirks=not _STANDARD.search(markup[:_PROLOGUE]))
     walk = _Walk(writer, styles, styles.first)
     walk.element(root)
@@ -107,12 +104,6 @@ def _empty(root: etree._Element) -> None:
         element.tail = text
         last = children[-1] if children else element
         last.tail = (last.tail or "") + (tail or "") or None
-
-
-def _title(root: etree._Element) -> str:
-    """The title of the page, not that of a drawing in it."""
-    titles = (one for one in root.iter("title") if next(one.iterancestors("svg"), None) is None)
-    return one_line(next((one.text or "" for one in titles), ""))
 
 
 class _Walk:
@@ -217,7 +208,6 @@ class _Walk:
         self._drawn(element, "after")
 
     def _drawn(self, element: etree._Element, where: str) -> None:
-        """Write what style sheets draw before or after the content of an element."""
         outer = self._style
         text, style = self._styles.drawn(element, where, outer)
         if text:
@@ -231,17 +221,18 @@ class _Walk:
     def _text(self, text: str | None, *, drawn: bool = True) -> None:
         if text and (text := self._seen(text, drawn=drawn)):
             if self._style.font or not text.isascii():
-                text = self._in_font(text, self._style.font)
+                font = self._style.font
+                if is_in_question(font, text):
+                    self._writer.review("letters stand for signs of a symbol font, which not all systems have")
+                text = shown_in(font, text)
             self._line.append(self._style.signed(text if self._pre else re.sub(r"\s+", " ", text)))
-
-    def _in_font(self, text: str, font: str) -> str:
-        if is_in_question(font, text):
-            self._writer.review("letters stand for signs of a symbol font, which not all systems have")
-        return shown_in(font, text)
 
     def _formula(self, element: etree._Element) -> None:
         text = self._seen(formula_text(element))
-        if any(_is_odd(one) for one in element.iterdescendants()):
+        if any(
+            (one.tag == "mpadded" or not {"style", "class", "mathcolor", "mathsize"}.isdisjoint(one.attrib))
+            for one in element.iterdescendants()
+        ):
             self._writer.doubtful("the looks of a part of a formula", text)
         beside = self._line[-1][-1:].isalnum() if self._line else False
         self._text(f" {text}" if beside and text[:1].isalnum() else text)
@@ -313,7 +304,6 @@ class _Walk:
             self._writer.heading(text, level)
 
     def _apart(self, element: etree._Element) -> str:
-        """The text in an element, laid out on its own."""
         inner = self._writer.inner()
         walk = _Walk(inner, self._styles, self._style)
         walk._inside(element)
@@ -356,13 +346,7 @@ class _Walk:
             self._reaching |= dict.fromkeys(range(place, len(cells)), self._row_number + rows - 1)
 
 
-def _is_odd(element: etree._Element) -> bool:
-    """Whether a part of a formula says of itself how it looks."""
-    return element.tag == "mpadded" or not {"style", "class", "mathcolor", "mathsize"}.isdisjoint(element.attrib)
-
-
 def _numbering(element: etree._Element) -> tuple[int, int]:
-    """The first number of a list and the step from one to the next."""
     reverse = "reversed" in element.attrib
     first = len(element.findall("li")) if reverse else 1
     return whole_number(element.get("start"), first), -1 if reverse else 1

@@ -13,10 +13,10 @@ from pipeline.document import Parsed
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.encoding.decode import Decoded, decode
 from pipeline.parse.formats.html import write_html
-from pipeline.parse.mail.alternatives import difference
+from pipeline.parse.mail.alternatives import compare
 from pipeline.parse.mail.header import decode_text
 from pipeline.parse.members import Members
-from pipeline.parse.unpack.names import left_out, printable
+from pipeline.parse.unpack.names import left_out, one_name, printable
 from pipeline.parse.writer import TextWriter
 
 PARSER = "ics/2"
@@ -131,8 +131,6 @@ def _parameters(text: str) -> dict[str, str]:
 
 
 class _Reading:
-    """One calendar, or the cards of one file."""
-
     def __init__(self, writer: TextWriter, members: Members) -> None:
         self.counts = Counter[str]()
         self.notes: list[str] = []
@@ -195,10 +193,7 @@ class _Reading:
         text = inner.finish()[0]
         if not self._described:
             return text
-        found = difference(self._described, text, ("description", "description in HTML"))
-        self.notes += found.notes
-        if found.review:
-            self._writer.review(found.review)
+        self.notes += compare(self._writer, self._described, text, ("description", "description in HTML"))
         return ""
 
     def _file(self, field: _Field) -> None:
@@ -213,7 +208,7 @@ class _Reading:
             name = printable(field.parameters.get("FILENAME") or field.parameters.get("X-FILENAME") or "attachment")
             self._writer.line(f"Attachment: {name}")
             data = address.rpartition("base64,")[2].encode("ascii", "replace")
-            self._members.add(name.replace("/", "_").replace("\\", "_"), [_of_base64(data)])
+            self._members.add(one_name(name), [_of_base64(data)])
 
 
 def _of_base64(data: bytes) -> bytes:

@@ -6,7 +6,7 @@ attached to that one stands in a folder named by its subject.
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import partial
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
@@ -15,7 +15,7 @@ from pipeline.parse.encoding import codepages
 from pipeline.parse.encoding.decode import declared_in_markup, decode
 from pipeline.parse.formats.html import write_html
 from pipeline.parse.formats.rtf import write_rtf
-from pipeline.parse.mail.alternatives import difference
+from pipeline.parse.mail.alternatives import compare
 from pipeline.parse.mail.layout import PICTURES, MailLayout, file_name
 from pipeline.parse.mail.plain import LOCKED, Plain, give, take_apart
 from pipeline.parse.mail.signed import is_cms, signed_content
@@ -58,7 +58,7 @@ def parse(source: Source, media_type: str) -> Parsed:
     message = Properties(file, file.root, _OF_FILE)
     if _is_locked(message):
         raise DocumentError(Failure.ENCRYPTED, "an encrypted message")
-    reading.message(message, _Place("", "Headers", "Body"))
+    reading.message(message, "", "Headers", "Body")
     notes = [*left_out(reading.counts), *reading.notes]
     return finish(source, reading.writer, media_type, PARSER, notes=notes)
 
@@ -86,28 +86,19 @@ def write_body(writer: TextWriter, body: Body, members: Members, folder: str = "
         if name == "plain text":
             give(plain.files, members, folder)
         if (text := writer.since(before)).strip() or name == names[-1]:
-            return notes + _compared(writer, name, text, body.text, kinds[name])
+            if name == "plain text" or not body.text.strip():
+                return notes
+            unseen = partial(_unseen, writer, kinds[name])
+            return notes + compare(writer, text, body.text, (name, "plain text"), unseen)
         if name != "plain text" and body.text.strip():
             writer.review(f"its {name}, which Outlook shows, shows no text")
     return []
 
 
-def _compared(
-    writer: TextWriter, name: str, text: str, plain: str, write: Callable[[TextWriter], list[str]]
-) -> list[str]:
-    """Compare a body with the plain text beside it."""
-    if name == "plain text" or not plain.strip():
-        return []
-
-    def unseen() -> str:
-        inner = writer.unseen()
-        write(inner)
-        return inner.finish()[0]
-
-    found = difference(text, plain, (name, "plain text"), unseen)
-    if found.review:
-        writer.review(found.review)
-    return list(found.notes)
+def _unseen(writer: TextWriter, write: Callable[[TextWriter], object]) -> str:
+    inner = writer.unseen()
+    write(inner)
+    return inner.finish()[0]
 
 
 def _write_markup(writer: TextWriter, body: Body) -> list[str]:
@@ -126,18 +117,7 @@ def _write_text(writer: TextWriter, plain: Plain) -> list[str]:
     return [f"left out of it: {LOCKED}"] if plain.locked else []
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where a message stands: the folder of what is attached to it, and the sections of its head and its body."""
-
-    folder: str
-    head: str
-    body: str
-
-
 class _Reading:
-    """One item being read, those that it forwards included."""
-
     def __init__(self, source: Source, file: CompoundFile) -> None:
         self.writer = source.writer()
         self.notes: list[str] = []
@@ -147,56 +127,50 @@ class _Reading:
         self._layout = MailLayout(self.writer)
         self._named = named(file)
 
-    def message(self, message: Properties, place: _Place) -> None:
-        """Write head and body of a message, then what is attached."""
-        self._layout.head(place.head, _head(message))
+    def message(self, message: Properties, folder: str, head: str, section: str) -> None:
+        """Write a message, its head and its body in sections so called, then what is attached, into a folder."""
+        self._layout.head(head, _head(message))
         kind = message.text(_CLASS).lower()
         for prefix, fields in _FIELDS.items():
             if kind.startswith(prefix):
-                values = [(name, message.value(self._number(number))) for name, number in fields]
-                self._layout.head(place.head, values)
-        self._layout.enter(place.body)
-        self._body(message, place.folder)
-        for attachment in message.inside("__attach", _OF_PART):
-            self._attachment(attachment, place)
-
-    def _number(self, number: int) -> int:
-        return self._named.get(number, 0) if number >= 0x8000 else number
-
-    def _body(self, message: Properties, folder: str) -> None:
+                values = [
+                    (name, message.value(self._named.get(number, 0) if number >= 0x8000 else number))
+                    for name, number in fields
+                ]
+                self._layout.head(head, values)
+        self._layout.enter(section)
         page = codepages.of_page(message.number(_PAGE) or 0)
         markup, rtf = message.binary(_HTML) or b"", message.binary(_RTF) or b""
         body = Body(message.text(_BODY), markup, page, rtf, message.number(_NATIVE) or 0)
         self.notes += write_body(self.writer, body, self._source.members, folder)
         self.writer.gap()
+        for attachment in message.inside("__attach", _OF_PART):
+            self._attachment(attachment, folder, section)
 
-    def _attachment(self, attachment: Properties, place: _Place) -> None:
+    def _attachment(self, attachment: Properties, folder: str, section: str) -> None:
         name = next(filter(None, (one_line(attachment.text(number)) for number in _NAMES)), "without a name")
         inner = attachment.storage.storages.get(_STORAGE)
         data = attachment.binary(_DATA) if inner is None else None
         if inner is not None and FIXED in inner.streams:
-            self._forwarded(Properties(self._file, inner, _OF_MESSAGE), place)
+            message = Properties(self._file, inner, _OF_MESSAGE)
+            subject = one_line(message.text(_SUBJECT))
+            title = self._layout.forwarded(subject)
+            if _is_locked(message):
+                self.notes.append(f"a message inside is encrypted: {subject}")
+            self.message(message, f"{folder}{from_title(subject, 'forwarded message')}/", title, title)
             return
         if attachment.number(_UNSEEN) and name.lower().endswith(_PICTURES):
             self.counts[PICTURES] += 1
             return
-        self._layout.attachment(place.body, name)
+        self._layout.attachment(section, name)
         if inner is not None and (found := file_of(self._file, inner)):
             name, data = found
-        name = place.folder + file_name(name)
+        name = folder + file_name(name)
         if data is None:
             reason = "an object of another program" if inner else "only a link to a file"
             self._source.members.refuse(name, 0, Failure.UNSUPPORTED, reason)
         else:
             self._source.members.add(name, [data])
-
-    def _forwarded(self, message: Properties, place: _Place) -> None:
-        subject = one_line(message.text(_SUBJECT))
-        title = self._layout.forwarded(subject)
-        if _is_locked(message):
-            self.notes.append(f"a message inside is encrypted: {subject}")
-        folder = f"{place.folder}{from_title(subject, 'forwarded message')}/"
-        self.message(message, _Place(folder, title, title))
 
 
 def _is_locked(message: Properties) -> bool:

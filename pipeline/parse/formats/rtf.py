@@ -110,7 +110,15 @@ class _Reader:
             elif code:
                 self._character(bytes.fromhex(code.decode("ascii")))
             elif symbol:
-                self._symbol(symbol)
+                if symbol == b"*":
+                    self._starred = True
+                elif symbol in b"\\{}":
+                    self._character(symbol)
+                elif symbol in {b"\n", b"\r"}:
+                    self._word("par", None)
+                else:
+                    self._flush()
+                    self._put(SYMBOLS.get(symbol, ""))
             elif text:
                 self._text(text)
         self._flush()
@@ -165,7 +173,11 @@ class _Reader:
             self._stack[-1].ground = self._stack[-1].ground.drawn(self._property, self._value)
         self._end_formula(self._stack.pop() if self._stack else Group())
         if ended := self._field_of.pop(self.depth + 1, None):
-            self._end_field(ended)
+            for reason in doubts(ended):
+                self._writer.review(reason)
+            if ended.name == "FORMCHECKBOX":
+                self._put("[x]" if ended.choice else "[ ]")
+            self._put(drawn(ended))
 
     def _end_formula(self, outer: Group) -> None:
         """Go back to an outer group; a formula that ends with the inner one is put into the line."""
@@ -173,19 +185,19 @@ class _Reader:
         if formula is not None and outer.formula is None:
             self._put(whole(formula), built=True)
 
-    def _end_field(self, ended: Field) -> None:
-        for reason in doubts(ended):
-            self._writer.review(reason)
-        if ended.name == "FORMCHECKBOX":
-            self._put("[x]" if ended.choice else "[ ]")
-        self._put(drawn(ended))
-
     def _word(self, word: str, value: int | None) -> None:
         self._flush()
         starred, self._starred = self._starred, False
         self._skip = 0
         if word in ASIDE and not self._group.silent:
-            self._open_aside(word)
+            aside = Flow(ASIDE[word], word)
+            if word == "footnote":
+                self._footnotes += 1
+                self._flow.line.append(f"[{self._footnotes}]")
+            self._asides.append(aside)
+            self._flows.append(self._flow)
+            self._flow = self._group.aside = aside
+            self._group.in_table, self._group.formula = False, None
         elif word in SPOKEN:
             of_field = self._group.of_field
             self._group.silent = word == "fldrslt" and of_field is not None and of_field.chosen is not None
@@ -294,17 +306,6 @@ class _Reader:
             if word != "par":
                 flow.written.append(TextWriter.gap)
 
-    def _symbol(self, symbol: bytes) -> None:
-        if symbol == b"*":
-            self._starred = True
-        elif symbol in b"\\{}":
-            self._character(symbol)
-        elif symbol in {b"\n", b"\r"}:
-            self._word("par", None)
-        else:
-            self._flush()
-            self._put(SYMBOLS.get(symbol, ""))
-
     def _character(self, one: bytes) -> None:
         if self._skip:
             self._skip -= 1
@@ -365,16 +366,6 @@ class _Reader:
             flow.line.append(" ")  # one and a half is no 11/2
         flow.line.append(text)
         flow.built = built
-
-    def _open_aside(self, word: str) -> None:
-        aside = Flow(ASIDE[word], word)
-        if word == "footnote":
-            self._footnotes += 1
-            self._flow.line.append(f"[{self._footnotes}]")
-        self._asides.append(aside)
-        self._flows.append(self._flow)
-        self._flow = self._group.aside = aside
-        self._group.in_table, self._group.formula = False, None
 
     def _taken(self) -> str:
         text = "".join(self._flow.line)

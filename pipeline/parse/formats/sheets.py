@@ -104,7 +104,6 @@ class _Book:
         return self._last[1:]
 
     def _grid(self, name: str) -> Grid | None:
-        """The cells of a sheet for formulas."""
         if name not in self._names:
             return None
         grid = Grid()
@@ -143,7 +142,6 @@ class _Book:
 
 
 def _stored(value: Any) -> Stored:
-    """A value as formulas take it."""
     if isinstance(value, bool):
         return "b", str(value).upper()
     if isinstance(value, int | float):

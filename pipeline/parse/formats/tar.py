@@ -29,7 +29,16 @@ def unpack_tape(source: Source, chunks: Iterable[bytes]) -> list[str]:
     try:
         for entry in tape.entries():
             if (left := _left(entry)) is None:
-                _member(source, tape, entry)
+                name = printable(entry.name)
+                if entry.sparse:
+                    source.members.refuse(
+                        name, entry.size, Failure.UNSUPPORTED, "a file with holes (sparse); unpack the archive"
+                    )
+                elif entry.kind == "M":
+                    reason = "it continues from another volume of the archive"
+                    source.members.refuse(name, entry.size, Failure.UNSUPPORTED, reason)
+                else:
+                    source.members.add(name, tape.pieces())
             else:
                 counts[left] += left != ""
     except DamagedError as error:
@@ -49,14 +58,3 @@ def _left(entry: Entry) -> str | None:
     if entry.kind in _LINKS:
         return "links and devices in it, not followed"
     return left_behind(entry.name)
-
-
-def _member(source: Source, tape: Tape, entry: Entry) -> None:
-    name = printable(entry.name)
-    if entry.sparse:
-        source.members.refuse(name, entry.size, Failure.UNSUPPORTED, "a file with holes (sparse); unpack the archive")
-    elif entry.kind == "M":
-        reason = "it continues from another volume of the archive"
-        source.members.refuse(name, entry.size, Failure.UNSUPPORTED, reason)
-    else:
-        source.members.add(name, tape.pieces())

@@ -23,7 +23,7 @@ from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.markup.prose import attributes_of, elements_of, flat_text, has_text_between, is_prose, write_prose
-from pipeline.parse.markup.reading import LXML, local_name
+from pipeline.parse.markup.reading import LXML, SAFE, local_name, well_formed
 from pipeline.parse.writer import TextWriter, one_line
 
 PARSER = f"xml/2 {LXML}"
@@ -54,11 +54,14 @@ def parse(source: Source, media_type: str) -> Parsed:
     root, notes = read_xml(source.decoded.text)
     writer = source.writer()
     if local_name(root.tag) == "svg":
-        _write_drawing(writer, root)
+        for element in root.iter("{*}title", "{*}desc", "{*}text", "{*}foreignObject"):
+            writer.line(one_line(flat_text(element)))
     elif is_prose(root):
         write_prose(writer, root)
+    elif has_text_between(root):
+        writer.line(one_line(flat_text(root)))
     else:
-        _Records(source, writer, root).write()
+        _Records(source, writer, root).element(root, "", "" if elements_of(root) else local_name(root.tag))
     return finish(source, writer, media_type, PARSER, notes=notes, decoded=source.decoded)
 
 
@@ -68,33 +71,16 @@ def read_xml(text: str) -> tuple[etree._Element, list[str]]:
     Names of characters that HTML knows, which a document type elsewhere may declare, become these characters.
     """
     declares = "<!ENTITY" in text  # then libxml2's limits stay in force: attributes are expanded all the same
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=not declares, remove_comments=True,
-        remove_pis=True, encoding="utf-8",
-    )  # fmt: skip
-    try:
+    parser = etree.XMLParser(**SAFE | {"huge_tree": not declares, "encoding": "utf-8"})
+    with well_formed("not well-formed XML"):
         root = etree.fromstring(text.lstrip("\ufeff \t\r\n").encode("utf-8", "replace"), parser)
-    except etree.XMLSyntaxError as error:
-        if error.code == etree.ErrorTypes.ERR_NO_MEMORY:
-            raise MemoryError from error
-        raise DocumentError(Failure.CORRUPT, f"not well-formed XML: {error.msg}") from error
-    unknown = _entities(root)
-    named = ", ".join(unknown[:_NAMED])
-    return root, [f"entities that are not expanded: {named}"] if unknown else []
-
-
-def _entities(root: etree._Element) -> list[str]:
-    """The names that are referred to and stay so: those that the document declares, and those that nobody knows."""
+    # The names that are referred to and stay so: those that the document declares, and those that nobody knows.
     declared = root.getroottree().docinfo.internalDTD
     own = {one.name for one in declared.iterentities()} if declared is not None else set[str]()
     references = dict.fromkeys(entity.text or "" for entity in root.iter(etree.Entity))
-    return [name for name in references if name[1:-1] in own or html.unescape(name) == name]
-
-
-def _write_drawing(writer: TextWriter, root: etree._Element) -> None:
-    """Write a drawing in SVG: its names and its words, each a line."""
-    for element in root.iter("{*}title", "{*}desc", "{*}text", "{*}foreignObject"):
-        writer.line(one_line(flat_text(element)))
+    unknown = [name for name in references if name[1:-1] in own or html.unescape(name) == name]
+    named = ", ".join(unknown[:_NAMED])
+    return root, [f"entities that are not expanded: {named}"] if unknown else []
 
 
 class _Records:
@@ -104,36 +90,22 @@ class _Records:
         self._source = source
         self._writer = writer
         self._root = root
-        self._at: str | None = None  # the record whose lines are being written
+        self._at = None if elements_of(root) else ""  # the record whose lines are written; an only line has no heading
 
-    def write(self) -> None:
-        """Write all of the root."""
-        name = local_name(self._root.tag)
-        if has_text_between(self._root):
-            self._writer.line(one_line(flat_text(self._root)))
-        elif elements_of(self._root):
-            self._container(self._root, "", "")
-        else:
-            self._at = ""  # its only line needs no heading
-            self._leaf(self._root, "", name)
-
-    def _container(self, element: etree._Element, record: str, way: str) -> None:
-        """Write the elements in one; `way` is the path to it from the record around it."""
+    def element(self, element: etree._Element, record: str, way: str) -> None:
+        """Write an element; `way` is the path to it from the record around it."""
         children = elements_of(element)
-        if element is not self._root and sum(not elements_of(child) for child in children) > 1:
-            record, way = f"{record}/{way}".lstrip("/"), ""
-        for name, value in attributes_of(element):
-            self._line(record, f"{way}/@{name}".lstrip("/"), value)
-        for label, child in _labelled(children):
-            self._element(child, record, f"{way}/{label}".lstrip("/"))
-
-    def _element(self, element: etree._Element, record: str, way: str) -> None:
         if has_text_between(element):
             self._line(record, way, one_line(flat_text(element)))
-        elif elements_of(element):
-            self._container(element, record, way)
-        else:
+        elif not children:
             self._leaf(element, record, way)
+        else:
+            if element is not self._root and sum(not elements_of(child) for child in children) > 1:
+                record, way = f"{record}/{way}".lstrip("/"), ""
+            for name, value in attributes_of(element):
+                self._line(record, f"{way}/@{name}".lstrip("/"), value)
+            for label, child in _labelled(children):
+                self.element(child, record, f"{way}/{label}".lstrip("/"))
 
     def _leaf(self, element: etree._Element, record: str, way: str) -> None:
         attributes, value = attributes_of(element), flat_text(element).strip()

@@ -6,19 +6,19 @@ import stat
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.unpack.directory import Entry, read_directory
 from pipeline.parse.unpack.names import left_behind, left_out, printable
-from pipeline.parse.unpack.streams import DICTIONARY, PIECE, Codec, DamagedError, deflated, expand, xz
+from pipeline.parse.unpack.streams import DEFLATED, DICTIONARY, PIECE, XZ, Codec, DamagedError, expand
 
 PARSER = "zip/2"
 _STORED, _LZMA = 0, 14
 _LZMA_HEADER = 9  # bytes
-_CODECS = {8: deflated, 12: bz2.BZ2Decompressor, 95: xz}
+_CODECS: dict[int, Callable[[], Codec]] = {8: DEFLATED, 12: bz2.BZ2Decompressor, 95: XZ}
 _NAMED = {  # 4.4.5
     1: "Shrink", 2: "Reduce", 3: "Reduce", 4: "Reduce", 5: "Reduce", 6: "Implode", 9: "Deflate64", 10: "PKWARE DCL",
     93: "Zstandard", 94: "MP3", 96: "JPEG", 97: "WavPack", 98: "PPMd", 99: "AES encryption",
@@ -37,7 +37,13 @@ def parse(source: Source, media_type: str) -> Parsed:
     counts: Counter[str] = Counter()
     for entry in files:
         if (left := _left(entry)) is None:
-            _member(source, entry)
+            name = printable(entry.name)
+            try:
+                if entry.encrypted:
+                    raise DamagedError(Failure.ENCRYPTED, _ENCRYPTED)
+                source.members.add(name, content(source.data, entry))
+            except DamagedError as error:
+                source.members.refuse(name, min(entry.size, 2**63), error.failure, error.reason)
         else:
             counts[left] += 1
     notes = [*directory.notes, *left_out(counts)]
@@ -47,7 +53,6 @@ def parse(source: Source, media_type: str) -> Parsed:
 
 
 def _left(entry: Entry) -> str | None:
-    """The reason why a member is no document, for a note."""
     if left := left_behind(entry.name):
         return left
     if entry.mode and stat.S_IFMT(entry.mode) not in (0, stat.S_IFREG):
@@ -55,19 +60,17 @@ def _left(entry: Entry) -> str | None:
     return None
 
 
-def _member(source: Source, entry: Entry) -> None:
-    name = printable(entry.name)
-    try:
-        if entry.encrypted:
-            raise DamagedError(Failure.ENCRYPTED, _ENCRYPTED)
-        source.members.add(name, content(source.data, entry))
-    except DamagedError as error:
-        source.members.refuse(name, min(entry.size, 2**63), error.failure, error.reason)
-
-
 def content(data: bytes, entry: Entry) -> Iterator[bytes]:
     """A member's bytes, in pieces. Raises DamagedError, also where they are not as long as the directory says."""
-    packed = _packed(data, entry)
+    # The place of a member's compressed bytes, after its local header, whose name and fields may be longer.
+    try:
+        magic, name, extra = struct.unpack_from("<4s22x2H", data, entry.offset)
+    except struct.error as error:
+        raise DamagedError(Failure.CORRUPT, "its header is cut") from error
+    begin = entry.offset + 30 + name + extra
+    if magic != b"PK\x03\x04" or begin + entry.packed > len(data):
+        raise DamagedError(Failure.CORRUPT, "its header is not where the archive says")
+    packed = memoryview(data)[begin : begin + entry.packed]
     stored = (bytes(packed[at : at + PIECE]) for at in range(0, len(packed), PIECE))
     pieces = stored if entry.method == _STORED else _expanded(_codec(entry, packed), packed, entry)
     size = crc = 0
@@ -81,18 +84,6 @@ def content(data: bytes, entry: Entry) -> Iterator[bytes]:
         raise DamagedError(Failure.CORRUPT, f"it has {size:,} of the {entry.size:,} bytes that the archive says")
     if crc != entry.crc:
         raise DamagedError(Failure.CORRUPT, "its checksum (CRC-32) is wrong")
-
-
-def _packed(data: bytes, entry: Entry) -> memoryview:
-    """The place of a member's compressed bytes, after its local header, whose name and fields may be longer."""
-    try:
-        magic, name, extra = struct.unpack_from("<4s22x2H", data, entry.offset)
-    except struct.error as error:
-        raise DamagedError(Failure.CORRUPT, "its header is cut") from error
-    begin = entry.offset + 30 + name + extra
-    if magic != b"PK\x03\x04" or begin + entry.packed > len(data):
-        raise DamagedError(Failure.CORRUPT, "its header is not where the archive says")
-    return memoryview(data)[begin : begin + entry.packed]
 
 
 def _expanded(codec: Codec, packed: memoryview, entry: Entry) -> Iterator[bytes]:
@@ -112,11 +103,7 @@ def _codec(entry: Entry, packed: memoryview) -> Codec:
     if entry.method != _LZMA:
         name = _NAMED.get(entry.method, f"number {entry.method}")
         raise DamagedError(Failure.UNSUPPORTED, f"packed by a method that is not read ({name}); unpack the archive")
-    return _lzma(packed)
-
-
-def _lzma(packed: memoryview) -> Codec:
-    """LZMA by the five bytes of properties before the stream (5.8.8)."""
+    # LZMA by the five bytes of properties before the stream (5.8.8).
     if len(packed) < _LZMA_HEADER or packed[2] != 5 or packed[3]:
         raise DamagedError(Failure.CORRUPT, "its LZMA properties are damaged")
     rest, lc = divmod(packed[4], 9)

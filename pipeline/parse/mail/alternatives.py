@@ -10,11 +10,10 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property, reduce
 
 from pipeline.parse.sight.raised import marked
-from pipeline.parse.writer import clean
+from pipeline.parse.writer import TextWriter, clean
 
 _MOST = 1 << 20  # characters of a text that are compared
 _ADDRESS = re.compile(
@@ -72,17 +71,21 @@ _NEGATIONS = {
 _NAMED = 5
 
 
-@dataclass(frozen=True)
-class Difference:
-    """What differs between two alternatives: notes for the row, and why a person must look at it ("": no need)."""
+def compare(
+    writer: TextWriter, read: str, other: str, names: tuple[str, str], unseen: Callable[[], str] = str
+) -> list[str]:
+    """Send the document to a person where another text says something else than the one that is read (`difference`);
+    the notes for the row."""
+    notes, review = difference(read, other, names, unseen)
+    if review:
+        writer.review(review)
+    return notes
 
-    notes: tuple[str, ...] = ()
-    review: str = ""
 
-
-def difference(read: str, other: str, names: tuple[str, str], unseen: Callable[[], str] = str) -> Difference:
-    """Compare the text that is read with another one; `names` are what each is called ("HTML", "plain text"). What
-    stands in `unseen`, which is the read one with all that is hidden in it, is no news of the other."""
+def difference(read: str, other: str, names: tuple[str, str], unseen: Callable[[], str] = str) -> tuple[list[str], str]:
+    """What differs between the text that is read and another: notes for the row, and why a person must look ("": no
+    need). `names` are what each is called ("HTML", "plain text"). What stands in `unseen`, which is the read one with
+    all that is hidden in it, is no news of the other."""
     notes = [f"compared with its {names[1]}: {_MOST:,} characters"] if max(len(read), len(other)) > _MOST else []
     shown, unread = _Text(_prepared(read)), _Text(_prepared(other))
     known = [shown]
@@ -104,7 +107,7 @@ def difference(read: str, other: str, names: tuple[str, str], unseen: Callable[[
         negations = _negations(spoken) - _negations(shown.spoken)
         said += [_first(list(negations))] if negations else []
     review = f"its {names[1]}, which is not read, says something else than its {names[0]}: {'; '.join(said)}"
-    return Difference(tuple(notes), review if said else "")
+    return notes, review if said else ""
 
 
 def _first(found: list[str]) -> str:
@@ -197,7 +200,6 @@ class _Text:
 
 
 def _forms(run: str) -> Iterator[str]:
-    """The numbers of a run: each, and groups of thousands as one."""
     parts = run.split()
     yield from map(_value, parts)
     if len(parts) > 1:

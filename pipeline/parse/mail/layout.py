@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from pipeline.parse.mail.header import header_text
 from pipeline.parse.mail.parts import Part
-from pipeline.parse.unpack.names import printable
+from pipeline.parse.unpack.names import one_name
 from pipeline.parse.writer import TextWriter, one_line
 
 SHOWN = ("From", "To", "Cc", "Date", "Subject")
@@ -59,7 +59,7 @@ class MailLayout:
 def file_name(name: str) -> str:
     """A name that a sender gave, as one of a file: a path is none of his business."""
     name = name.rpartition("\\")[2] if name[1:3] == ":\\" else name
-    return printable(name).replace("/", "_").replace("\\", "_")
+    return one_name(name)
 
 
 def name_of(part: Part) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pipeline.errors import Failure
 from pipeline.parse.members import Members
-from pipeline.parse.unpack.names import printable
+from pipeline.parse.unpack.names import one_name
 
 _ARMOUR = re.compile(r"-----(BEGIN|END) PGP ([A-Z ]+?)(?:, PART [\d/]+)?-----")
 _OF_ARMOUR = re.compile(r"[A-Za-z0-9+/=]*|(?:Version|Comment|Charset|Hash|MessageID): .*")
@@ -101,7 +101,10 @@ class _Reading:
         self._lines = lines
         self._plain = Plain("")
         self._kept: list[str] = []
-        self._last = {mark: self._last_with(mark) for mark in (_YEND, ":")}
+        self._last = {
+            mark: max((place for place, line in enumerate(self._lines) if line.startswith(mark)), default=-1)
+            for mark in (_YEND, ":")
+        }
 
     def plain(self) -> Plain:
         """What the text says, and what was cut out."""
@@ -114,18 +117,29 @@ class _Reading:
         self._plain.text = "\n".join(self._kept)
         return self._plain
 
-    def _last_with(self, mark: str) -> int:
-        return max((place for place, line in enumerate(self._lines) if line.startswith(mark)), default=-1)
-
     def _block(self, at: int) -> int:
         """The line behind what begins at a line and is cut out; that line itself where nothing does."""
         line = self._lines[at]
         if armour := _ARMOUR.fullmatch(_unquoted(line)):
             return self._signed(at) if armour[2] == "SIGNED MESSAGE" else self._armour(at, armour[1], armour[2])
         if begin := _BEGIN.fullmatch(line.rstrip()):
-            return self._uuencoded(at, begin)
+            decode, last = (_of_base64, "====") if begin[1] else (_of_uu, "end")
+            data, place = list[bytes](), at + 1
+            while place < len(self._lines) and self._lines[place].strip() != last:
+                piece = decode(self._lines[place])
+                if piece is None:
+                    break
+                data.append(piece)
+                place += 1
+            ended = place < len(self._lines) and self._lines[place].strip() == last
+            if not ended and not any(data):
+                return at  # words that begin so
+            if not ended:
+                self._plain.damage.append(f"the file {one_name(begin[2])} in its text has no end")
+            self._plain.files.append(File(one_name(begin[2]), b"".join(data)))
+            return place + ended
         if (yenc := _YENC.match(line)) and at < self._last[_YEND]:
-            self._plain.files.append(File(_name(yenc[1] or "yenc.bin"), reason=UNREAD.format("yEnc")))
+            self._plain.files.append(File(one_name(yenc[1] or "yenc.bin"), reason=UNREAD.format("yEnc")))
             return self._find(at, lambda one: one.startswith(_YEND)) + 1
         if line.startswith(_BINHEX) and at < self._last[":"]:
             first = self._find(at, lambda one: one.startswith(":"))
@@ -134,7 +148,6 @@ class _Reading:
         return at
 
     def _find(self, at: int, holds: Callable[[str], bool]) -> int:
-        """The first line behind `at` for which this holds, else the last."""
         places = range(at + 1, len(self._lines))
         return next((place for place in places if holds(self._lines[place])), len(self._lines) - 1)
 
@@ -150,7 +163,6 @@ class _Reading:
         return at
 
     def _armour(self, at: int, begins: str, kind: str) -> int:
-        """Cut out what stands in armour; the line behind it."""
         if begins != "BEGIN":
             return at
         after = at + 1
@@ -163,30 +175,9 @@ class _Reading:
         self._plain.keys += kind not in {"SIGNATURE", "MESSAGE"}
         return after
 
-    def _uuencoded(self, at: int, begin: re.Match[str]) -> int:
-        decode, last = (_of_base64, "====") if begin[1] else (_of_uu, "end")
-        data, place = list[bytes](), at + 1
-        while place < len(self._lines) and self._lines[place].strip() != last:
-            piece = decode(self._lines[place])
-            if piece is None:
-                break
-            data.append(piece)
-            place += 1
-        ended = place < len(self._lines) and self._lines[place].strip() == last
-        if not ended and not any(data):
-            return at  # words that begin so
-        if not ended:
-            self._plain.damage.append(f"the file {_name(begin[2])} in its text has no end")
-        self._plain.files.append(File(_name(begin[2]), b"".join(data)))
-        return place + ended
-
 
 def _unquoted(line: str) -> str:
     return line.lstrip("> ").rstrip()
-
-
-def _name(name: str) -> str:
-    return printable(name).replace("/", "_").replace("\\", "_")
 
 
 def _of_uu(line: str) -> bytes | None:

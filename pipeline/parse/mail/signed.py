@@ -23,37 +23,33 @@ def is_cms(data: bytes) -> bool:
 def signed_content(data: bytes) -> bytes:
     """The document in the envelope; raises DocumentError(ENCRYPTED, UNSUPPORTED, CORRUPT)."""
     try:
-        return _signed(data)
+        at, _ = _open(data, 0, _SEQUENCE)
+        begin, end = _open(data, at, _OID)
+        kind = data[end - 1] if data[begin : end - 1] == _OF_CMS else 0
+        of_smime = data[end - 1] if data[begin : end - 1] == _OF_SMIME else 0
+        if of_smime == _COMPRESSED:
+            raise DocumentError(Failure.UNSUPPORTED, "a compressed document (PKCS #7)")
+        if kind in _ENCRYPTED or of_smime == _AUTHENTICATED:
+            raise DocumentError(Failure.ENCRYPTED, "an encrypted document (PKCS #7)")
+        if kind != _SIGNED:
+            raise DocumentError(Failure.UNSUPPORTED, "a PKCS #7 envelope without a signed document")
+        at, _ = _open(data, end, _EXPLICIT)
+        at, _ = _open(data, at, _SEQUENCE)
+        for tag in (_INTEGER, _SET):
+            begin, _ = _open(data, at, tag)
+            at = _after(data, at, 0)
+        begin, end = _open(data, at, _SEQUENCE)
+        at = _after(data, begin, 0)  # the type of the content
+        if at >= end or data[at] != _EXPLICIT:
+            raise DocumentError(Failure.UNSUPPORTED, "a signature without the document that it signs")
+        at, _ = _open(data, at, _EXPLICIT)
+        return b"".join(_octets(data, at, 0))
     except IndexError as error:
         raise _corrupt() from error
 
 
 def _corrupt() -> DocumentError:
     return DocumentError(Failure.CORRUPT, "a signed document (PKCS #7) whose envelope is damaged")
-
-
-def _signed(data: bytes) -> bytes:
-    at, _ = _open(data, 0, _SEQUENCE)
-    begin, end = _open(data, at, _OID)
-    kind = data[end - 1] if data[begin : end - 1] == _OF_CMS else 0
-    of_smime = data[end - 1] if data[begin : end - 1] == _OF_SMIME else 0
-    if of_smime == _COMPRESSED:
-        raise DocumentError(Failure.UNSUPPORTED, "a compressed document (PKCS #7)")
-    if kind in _ENCRYPTED or of_smime == _AUTHENTICATED:
-        raise DocumentError(Failure.ENCRYPTED, "an encrypted document (PKCS #7)")
-    if kind != _SIGNED:
-        raise DocumentError(Failure.UNSUPPORTED, "a PKCS #7 envelope without a signed document")
-    at, _ = _open(data, end, _EXPLICIT)
-    at, _ = _open(data, at, _SEQUENCE)
-    for tag in (_INTEGER, _SET):
-        begin, _ = _open(data, at, tag)
-        at = _after(data, at, 0)
-    begin, end = _open(data, at, _SEQUENCE)
-    at = _after(data, begin, 0)  # the type of the content
-    if at >= end or data[at] != _EXPLICIT:
-        raise DocumentError(Failure.UNSUPPORTED, "a signature without the document that it signs")
-    at, _ = _open(data, at, _EXPLICIT)
-    return b"".join(_octets(data, at, 0))
 
 
 def _open(data: bytes, at: int, tag: int) -> tuple[int, int]:
@@ -79,7 +75,6 @@ def _element(data: bytes, at: int) -> tuple[int, int, int | None]:
 
 
 def _after(data: bytes, at: int, level: int) -> int:
-    """The end of the element at `at`."""
     _, begin, length = _element(data, at)
     if length is not None:
         return begin + length

@@ -42,7 +42,11 @@ def formula_text(element: etree._Element) -> str:
     if name in _ROOTS:
         return _root(name, [text for child, text in parts if not local_name(child.tag).endswith("Pr")])
     if name == "d":
-        return _bracketed(element, [text for _, text in parts if text])
+        return (
+            _sign(element, "beg", "(")
+            + _sign(element, "sep", "|").join([text for _, text in parts if text])
+            + _sign(element, "end", ")")
+        )
     if name == "nary":
         *limits, body = [text for _, text in parts[-3:]] or [""]
         return f"{_joined('_^', [_sign(element, 'nary', chr(0x222B)), *limits])} {body}"
@@ -55,7 +59,6 @@ def formula_text(element: etree._Element) -> str:
 
 
 def _is_struck(element: etree._Element) -> bool:
-    """Whether an enclosure of MathML or a box of Office Math has a line through it."""
     boxes = (one for one in element.iterchildren("{*}borderBoxPr") for one in one)
     strikes = (one for one in boxes if local_name(one.tag).startswith("strike"))
     crossed = any(next(map(str, one.attrib.values()), "1") not in {"0", "off", "false"} for one in strikes)
@@ -90,15 +93,10 @@ def _whole(part: str) -> str:
 
 
 def _root(name: str, parts: list[str]) -> str:
-    """A root, with its degree before it where it is none of two."""
     if name == "msqrt":
         return f"\u221a{_whole(''.join(parts))}"
     base, degree = (parts[0], parts[1]) if name == "mroot" else (parts[-1], "".join(parts[:-1]))
     return f"{f'{_whole(degree)}^' if degree else ''}\u221a{_whole(base)}" if parts else ""
-
-
-def _bracketed(element: etree._Element, parts: list[str]) -> str:
-    return _sign(element, "beg", "(") + _sign(element, "sep", "|").join(parts) + _sign(element, "end", ")")
 
 
 def _sign(element: etree._Element, which: str, usual: str) -> str:

@@ -114,7 +114,10 @@ class _Prose:
         elif children:
             self._container(element, name, level)
         else:
-            self._leaf(element, name)
+            value = one_line(flat_text(element))
+            said = [value for _, value in attributes_of(element) if len(value) <= len(name) + 20]
+            if value:
+                self._writer.line(f"{name} ({', '.join(said)}): {value}" if said else f"{name}: {value}")
 
     def _container(self, element: etree._Element, name: str, level: int) -> None:
         if name in _BLOCKS:
@@ -123,12 +126,6 @@ class _Prose:
             self.element(child, level + (name in _SECTIONS))
         if name in _BLOCKS:
             self._writer.gap()
-
-    def _leaf(self, element: etree._Element, name: str) -> None:
-        value = one_line(flat_text(element))
-        said = [value for _, value in attributes_of(element) if len(value) <= len(name) + 20]
-        if value:
-            self._writer.line(f"{name} ({', '.join(said)}): {value}" if said else f"{name}: {value}")
 
     def _inline(self, element: etree._Element, level: int) -> None:
         self._line.append(element.text or "")

@@ -17,7 +17,7 @@ from pipeline.errors import DocumentError, Failure
 
 LXML = f"lxml {etree.__version__}"
 _STRICT = b"http://purl.oclc.org/ooxml/"
-_SAFE: Any = {  # how any XML is read: no entities, nothing from elsewhere, comments are no text
+SAFE: Any = {  # how any XML is read: no entities, nothing from elsewhere, comments are no text
     "resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": True, "remove_comments": True,
     "remove_pis": True,
 }  # fmt: skip
@@ -38,11 +38,13 @@ def parse_xml(data: bytes, what: str, *, doctype: bool = False) -> etree._Elemen
 
     Where `doctype` is allowed it may name the type, but declare nothing.
     """
-    with _well_formed(what):
-        root = etree.fromstring(transitional(data), etree.XMLParser(**_SAFE))
+    with well_formed(f"{what} is not well-formed XML"):
+        root = etree.fromstring(transitional(data), etree.XMLParser(**SAFE))
     declared = root.getroottree().docinfo.internalDTD
-    if declared is not None and not (doctype and _without_entities(root, declared)):
-        raise _declares(what)
+    if declared is not None:
+        entities = next(declared.iterentities(), None) is not None or next(root.iter(etree.Entity), None) is not None
+        if entities or not doctype:
+            raise _declares(what)
     return root
 
 
@@ -81,8 +83,8 @@ def transitional(data: bytes) -> bytes:
 
 def _ends(data: bytes, what: str, *tags: str) -> Iterator[etree._Element]:
     known = False
-    with _well_formed(what):
-        for _, element in etree.iterparse(io.BytesIO(transitional(data)), tag=tags, **_SAFE):
+    with well_formed(f"{what} is not well-formed XML"):
+        for _, element in etree.iterparse(io.BytesIO(transitional(data)), tag=tags, **SAFE):
             if not known and element.getroottree().docinfo.internalDTD is not None:
                 raise _declares(what)
             known = True
@@ -90,13 +92,14 @@ def _ends(data: bytes, what: str, *tags: str) -> Iterator[etree._Element]:
 
 
 @contextmanager
-def _well_formed(what: str) -> Iterator[None]:
+def well_formed(otherwise: str) -> Iterator[None]:
+    """libxml2's errors as ours: MemoryError, or DocumentError(CORRUPT) that says `otherwise` and why."""
     try:
         yield
     except etree.XMLSyntaxError as error:
         if error.code == etree.ErrorTypes.ERR_NO_MEMORY:
             raise MemoryError from error
-        raise DocumentError(Failure.CORRUPT, f"{what} is not well-formed XML: {error.msg}") from error
+        raise DocumentError(Failure.CORRUPT, f"{otherwise}: {error.msg}") from error
 
 
 def _declares(what: str) -> DocumentError:
@@ -104,15 +107,10 @@ def _declares(what: str) -> DocumentError:
 
 
 def _forget(element: etree._Element) -> None:
-    """Free an element that was read, and those before it."""
     element.clear()
     parent = element.getparent()
     while parent is not None and parent[0] is not element:
         del parent[0]
-
-
-def _without_entities(root: etree._Element, declared: etree.DTD) -> bool:
-    return next(declared.iterentities(), None) is None and next(root.iter(etree.Entity), None) is None
 
 
 def whole_number(text: str | None, otherwise: int) -> int:

@@ -175,16 +175,18 @@ class Ground:
     nested: bool = False  # in a table in a table
     in_shape: bool = False
     fill: Colour | None = WHITE  # of a shape
+    of_rtf: bool = False  # of a page in HTML that was put into RTF: not shown where the page is
     dropped: bool = False  # a capital that reaches over several lines of the next paragraph
     doubt: str = ""
 
     def changed(self, word: str, value: int | None) -> "Ground":
         """These surroundings after a control word, which changes nothing if it is not about paragraphs or shapes."""
         if word == "pard":
-            return Ground(in_shape=self.in_shape, fill=self.fill, doubt=self.doubt) if self.is_shaped else self
+            kept = Ground(in_shape=self.in_shape, fill=self.fill, of_rtf=self.of_rtf, doubt=self.doubt)
+            return kept if self.is_shaped else self
         if word in _OF_GROUND:
             name, read = _OF_GROUND[word]
-            said = read(value or 0)
+            said = read(value)
             return self if getattr(self, name) == said else replace(self, **{name: said})
         return self if self.doubt or not is_doubtful(word, value) else replace(self, doubt=f"\\{word}")
 
@@ -203,13 +205,14 @@ class Ground:
         return self if _DRAWN.fullmatch(f"{name}={value}") else replace(self, doubt=f"\\sn {name}")
 
 
-_OF_GROUND: dict[str, tuple[str, Callable[[int], Any]]] = {
-    "dropcapli": ("dropped", lambda value: value > 0),
-    "cbpat": ("paragraph", lambda value: value),
-    "sl": ("line", lambda value: value),
-    "itap": ("nested", lambda value: value > 1),
-    "li": ("left", lambda value: value),
-    "fi": ("first", lambda value: value),
+_OF_GROUND: dict[str, tuple[str, Callable[[int | None], Any]]] = {
+    "dropcapli": ("dropped", lambda value: (value or 0) > 0),
+    "cbpat": ("paragraph", lambda value: value or 0),
+    "sl": ("line", lambda value: value or 0),
+    "itap": ("nested", lambda value: (value or 0) > 1),
+    "li": ("left", lambda value: value or 0),
+    "fi": ("first", lambda value: value or 0),
+    "htmlrtf": ("of_rtf", lambda value: value != 0),
 }
 
 
@@ -283,6 +286,8 @@ class Paper:
             doubt = doubt or "the colour behind it"
         if is_doubtful("lin", ground.left) or is_doubtful("lin", ground.left + ground.first):
             doubt = doubt or r"\li"
+        if ground.of_rtf:
+            doubt = doubt or r"\htmlrtf"
         if abs(letters.moved) > max(12.0, 2 * letters.size):  # half points
             doubt = doubt or r"\up"
         return Appearance(

@@ -44,7 +44,8 @@ def leave_network() -> bool:
 def lock(limits: Limits, parent: int) -> dict[str, bool]:
     """Put this process under `limits` for good; what is in force by name. Ends the process if `parent` is gone."""
     _silence()
-    memory = _mapped() + limits.memory_bytes
+    mapped = int(Path("/proc/self/statm").read_text().split()[0])  # pages: the parsers' code, which is no document's
+    memory = mapped * resource.getpagesize() + limits.memory_bytes
     return _hold(parent, memory, limits.unpacked_bytes, _OPEN_FILES, (), OF_CHILDREN)
 
 
@@ -108,11 +109,6 @@ def _limited(which: int, value: int) -> bool:
     except (OSError, ValueError):
         return False
     return True
-
-
-def _mapped() -> int:
-    """The bytes of addresses in use: the parsers' code, for the most part, which is no document's."""
-    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
 def _prctl(option: int, *arguments: int) -> bool:

@@ -46,9 +46,17 @@ def colour_of(value: str | None) -> Colour | None:
     if value in _NAMES:
         return _NAMES[value]
     if match := _HEX.fullmatch(value):
-        return _of_hex(match[1])
+        digits = match[1]
+        if len(digits) < 6:
+            digits = "".join(2 * digit for digit in digits)
+        parts = [int(digits[place : place + 2], 16) for place in range(0, len(digits), 2)]
+        return TRANSPARENT if len(parts) == 4 and parts[3] == 0 else (parts[0], parts[1], parts[2])
     if match := _RGB.fullmatch(value):
-        return _of_parts(re.findall(r"[\d.]+%?", match[1]))
+        # Rgb(1, 2, 3) or rgb(1 2 3 / 4%), components from 0 to 255 or in percent.
+        numbers = [_number(part) for part in re.findall(r"[\d.]+%?", match[1])]
+        if len(numbers) == 4 and numbers[3] == 0:
+            return TRANSPARENT
+        return (numbers[0], numbers[1], numbers[2]) if len(numbers) in {3, 4} else None
     return value if value.isalpha() and value not in {"inherit", "initial", "unset", "revert"} else None
 
 
@@ -80,7 +88,7 @@ def _lab(colour: tuple[int, int, int]) -> tuple[float, float, float]:
     """L*, a*, b* of a colour of sRGB (IEC 61966-2-1), for the white of D65."""
     red, green, blue = (linear(one / 255) for one in colour)
     x, y, z = (
-        _cube_root(part)
+        (part ** (1 / 3) if part > 216 / 24389 else (24389 / 27 * part + 16) / 116)
         for part in (
             (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.9505,
             0.2126 * red + 0.7152 * green + 0.0722 * blue,
@@ -104,26 +112,6 @@ def rgb_of(parts: Iterable[float]) -> RGB:
     """The colour of red, green and blue from 0 to 1; what is beyond is cut off."""
     red, green, blue = (round(255 * min(max(part, 0.0), 1.0)) for part in parts)
     return red, green, blue
-
-
-def _cube_root(part: float) -> float:
-    """The function f of the definition of L*a*b*: a cube root with a straight piece near black."""
-    return part ** (1 / 3) if part > 216 / 24389 else (24389 / 27 * part + 16) / 116
-
-
-def _of_hex(digits: str) -> Colour:
-    if len(digits) < 6:
-        digits = "".join(2 * digit for digit in digits)
-    parts = [int(digits[place : place + 2], 16) for place in range(0, len(digits), 2)]
-    return TRANSPARENT if len(parts) == 4 and parts[3] == 0 else (parts[0], parts[1], parts[2])
-
-
-def _of_parts(parts: list[str]) -> Colour | None:
-    """rgb(1, 2, 3) or rgb(1 2 3 / 4%), components from 0 to 255 or in percent."""
-    numbers = [_number(part) for part in parts]
-    if len(numbers) == 4 and numbers[3] == 0:
-        return TRANSPARENT
-    return (numbers[0], numbers[1], numbers[2]) if len(numbers) in {3, 4} else None
 
 
 def _number(part: str) -> int:

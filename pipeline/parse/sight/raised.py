@@ -32,7 +32,6 @@ def struck(text: str) -> str:
 
 
 def _wrapped(text: str, kind: tuple[str, str]) -> str:
-    """A run with its signs, the white space at its ends outside of them."""
     body = text.strip()
     if not body:
         return text

@@ -145,7 +145,6 @@ def _entries(data: bytes, end: _End) -> Iterator[Entry]:
 
 
 def _entry(data: bytes, at: int, before: int) -> tuple[Entry, int]:
-    """One entry of the directory, and where the next one begins."""
     (_, _, host, _, _, flags, method, _, _, crc, packed, size, name, extra, comment, disk, _, attributes, offset) = (
         _FIELDS.unpack_from(data, at)
     )

@@ -21,6 +21,11 @@ def printable(name: str) -> str:
     return "\0".join(one_line(clean(part)) for part in name.split("\0"))
 
 
+def one_name(name: str) -> str:
+    """A printable name in which no folder is named."""
+    return printable(name).replace("/", "_").replace("\\", "_")
+
+
 def without_suffix(name: str, suffixes: dict[str, str]) -> str:
     """A file's own name, with its suffix replaced as `suffixes` says; raises nothing."""
     path = PurePosixPath(name.replace("\\", "/"))

@@ -1,9 +1,9 @@
 """Compressed bytes to bytes, in pieces: what gzip, bzip2, xz and the members of a ZIP archive share."""
 
-import bz2
 import lzma
 import zlib
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from typing import Protocol
 
 from pipeline.errors import DocumentError, Failure
@@ -29,6 +29,14 @@ class Codec(Protocol):
         """Decompress to at most `max_length` bytes more."""
 
 
+DEFLATED = partial(zlib.decompressobj, -zlib.MAX_WBITS)
+"""Raw Deflate (RFC 1951), as in a ZIP archive."""
+GZIPPED = partial(zlib.decompressobj, 16 + zlib.MAX_WBITS)
+"""One gzip member (RFC 1952); checks its CRC and length."""
+XZ = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=DICTIONARY)
+"""One xz stream; checks its checksums."""
+
+
 class DamagedError(Exception):
     """Bytes that cannot be unpacked: the failure and its reason."""
 
@@ -40,26 +48,6 @@ class DamagedError(Exception):
     def of(self, container: str) -> DocumentError:
         """The failure of a whole container that cannot be given without this."""
         return DocumentError(self.failure, f"{container}: {self.reason}")
-
-
-def deflated() -> Codec:
-    """Raw Deflate (RFC 1951), as in a ZIP archive."""
-    return zlib.decompressobj(-zlib.MAX_WBITS)
-
-
-def gzipped() -> Codec:
-    """One gzip member (RFC 1952); checks its CRC and length."""
-    return zlib.decompressobj(16 + zlib.MAX_WBITS)
-
-
-def bzipped() -> Codec:
-    """One bzip2 stream; checks its CRCs."""
-    return bz2.BZ2Decompressor()
-
-
-def xz() -> Codec:
-    """One xz stream; checks its checksums."""
-    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=DICTIONARY)
 
 
 def expand(codec: Codec, data: memoryview, begin: int = 0) -> Generator[bytes, None, int]:

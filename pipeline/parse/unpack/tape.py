@@ -83,7 +83,15 @@ class Tape:
                     raise DamagedError(Failure.CORRUPT, "it is cut or damaged: what follows is no header")
                 self.left = len(block) + len(self._rest) + sum(map(len, self._chunks))
                 return
-            kind, size = block[156:157], _number(block[124:136])
+            # The number in a field: octal digits, or base 256 with the first bit set, as GNU tar writes large ones.
+            digits = block[124:136]
+            if digits[0] & 0x80:
+                value: int | None = int.from_bytes(bytes([digits[0] & 0x7F]) + digits[1:], "big")
+            else:
+                value = _octal(digits.strip(b" \0") or b"0")
+            if value is None or not 0 <= value < 2**62:
+                raise DamagedError(Failure.CORRUPT, "the size of a file in it is no number")
+            kind, size = block[156:157], value
             if kind in (b"x", b"X", b"g", b"L", b"K"):
                 self._extension(kind, size, extended, common)
                 continue
@@ -147,7 +155,6 @@ class Tape:
         return piece
 
     def _take(self, size: int) -> bytes:
-        """The next `size` bytes, or as many as there are."""
         pieces, missing = [], size
         while missing:
             try:
@@ -160,17 +167,6 @@ class Tape:
     def _skip(self, size: int) -> None:
         while size > 0:
             size -= len(self._some(min(size, PIECE)))
-
-
-def _number(digits: bytes) -> int:
-    """The number in a field: octal digits, or base 256 with the first bit set, as GNU tar writes large ones."""
-    if digits[0] & 0x80:
-        value: int | None = int.from_bytes(bytes([digits[0] & 0x7F]) + digits[1:], "big")
-    else:
-        value = _octal(digits.strip(b" \0") or b"0")
-    if value is None or not 0 <= value < 2**62:
-        raise DamagedError(Failure.CORRUPT, "the size of a file in it is no number")
-    return value
 
 
 def _decimal(digits: bytes) -> int:

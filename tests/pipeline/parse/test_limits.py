@@ -10,7 +10,7 @@ from jobs.config.job import section_at
 from jobs.config.site import LimitsConfig, SiteConfig
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse import Limits
-from pipeline.parse.unpack.streams import Concatenated, gzipped
+from pipeline.parse.unpack.streams import GZIPPED, Concatenated
 
 _OUR_OWN = {"documents_per_child"}
 
@@ -38,7 +38,7 @@ def test_values_are_those_of_the_file(limits: Limits, shown: str) -> None:
 
 
 def test_a_stream_that_unpacks_to_more() -> None:
-    stream = Concatenated(gzipped, b"\x1f\x8b", gzip.compress(bytes(2**21)), 2**20)
+    stream = Concatenated(GZIPPED, b"\x1f\x8b", gzip.compress(bytes(2**21)), 2**20)
     with pytest.raises(DocumentError) as raised:
         list(stream.pieces())
     assert raised.value.failure is Failure.BOMB

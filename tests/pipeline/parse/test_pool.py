@@ -15,7 +15,7 @@ import pytest
 
 from pipeline.errors import DocumentError, Failure
 from pipeline.parse import Limits, ParserPool
-from pipeline.parse.child import spare
+from pipeline.parse.child.process import end_kept
 
 TEXT = b"A letter.\n\nIt has two paragraphs.\n"
 
@@ -27,9 +27,9 @@ def below(processes, before: list[int]) -> list[int]:
 @pytest.fixture(autouse=True)
 def alone():
     """No server is left of other tests, nor for them."""
-    spare.end()
+    end_kept()
     yield
-    spare.end()
+    end_kept()
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_the_server_alone_is_left_when_a_pool_closes_and_serves_the_next_one(pro
         assert parse_with(pool, TEXT).text == parse_with(other, TEXT).text
         assert below(processes, before)[0] == server
     assert len(below(processes, before)) == 1
-    spare.end()
+    end_kept()
     assert not below(processes, before)
 
 
@@ -172,7 +172,7 @@ def test_a_process_that_was_forked_has_a_server_of_its_own(processes, parse_with
         pool = ParserPool(1)
         code = int(not parse_with(pool, TEXT).text or server in processes(os.getpid()))
         pool.close()
-        spare.end()
+        end_kept()
         os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     with ParserPool(1) as pool:

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from pipeline.parse import Limits, ParserPool
-from pipeline.parse.child import spare
+from pipeline.parse.child.process import end_kept
 
 
 def pss_mib(pid: int) -> float:
@@ -16,7 +16,7 @@ def pss_mib(pid: int) -> float:
 def test_server_and_children_are_small(tmp_path: Path, processes) -> None:
     for number in range(200):
         (tmp_path / f"{number}.txt").write_text(f"Letter {number}. " + "Some words that one reads in a letter. " * 14)
-    spare.end()
+    end_kept()
     before = processes(os.getpid())
     with ParserPool(2, Limits(documents_per_child=1000)) as pool, ThreadPoolExecutor(2) as threads:
 

@@ -52,33 +52,6 @@ def test_what_no_person_sees_is_counted_and_left_out(parse, kind: str, markup: s
     assert parsed.sections == ()
 
 
-@pytest.mark.parametrize(
-    "markup",
-    [
-        "<p style='color:white;background:#003366'>show me</p>",
-        "<table><tr><td bgcolor=#003366><font color=#ffffff>show me</font></table>",
-        "<div style='background:url(x.png)'><p style='color:#fff'>show me</p></div>",
-        "<link rel=stylesheet href=x.css><p class=banner><span style='color:#fff'>show me</span></p>",
-        "<style>.card .x{background:navy}</style><div class=card><p class=x style='color:white'>show me</p></div>",
-        "<div style='font-size:0'><p style='font-size:14px'>show me</p></div>",
-        "<div style='visibility:hidden'><p style='visibility:visible'>show me</p></div>",
-        "<style>@media print{p{display:none}} @media (max-width:600px){p{display:none}}</style><p>show me</p>",
-        "<style media=print>p{display:none}</style><p>show me</p>",
-        "<style>p{display:none}p{display:block}</style><p>show me</p>",
-        "<style>.x{display:none}</style><p class=x style='display:block'>show me</p>",
-        "<style>a:hover{display:none} nav p{display:none} /* p{display:none} */</style><p>show me</p>",
-        "<p style='width:1%;overflow:hidden'>show me</p>",
-        "<p style='left:-10px;text-indent:-2em;opacity:.5;font-size:75%'>show me</p>",
-        "<a style='background:white'>show me</a>",
-        "<button style='background:#fff'>show me</button>",
-        "<p hidden style='display:block'>show me</p>",
-    ],
-)
-def test_what_a_person_sees_stays(parse, markup: str) -> None:
-    parsed = parse(PAGE.format(markup).encode())
-    assert (parsed.text, parsed.hidden) == ("before\n\nshow me\n\nafter", ())
-
-
 _LETTER = """<meta name="color-scheme" content="light dark"><style>:root{color-scheme:light dark}
 html,body{height:100%;overflow-x:hidden;-webkit-text-size-adjust:100%}
 .row{display:-webkit-box;display:-ms-flexbox;display:flex;-webkit-box-orient:horizontal;-ms-flex-direction:row}

@@ -1,106 +1,16 @@
 # ruff: noqa: RUF001
 """Short office texts in the encodings that offices had before UTF-8."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from pipeline.parse.encoding.decode import decode
 
-WESTERN = {
-    "de": (
-        "Sehr geehrte Frau Müller,\nIhre Rechnung über 200,00 € ist fällig.",
-        "Name;Straße;Ort\nMüller;Hauptstraße 5;Köln",
-        "Kunde;Betrag\nMüller;12,50 €",
-        "Gesamtbetrag: 350,00 €",
-        "Überweisung",
-        "Mit freundlichen Grüßen\nJörg Weiß",
-        "Die Kündigungsfrist beträgt drei Monate zum Quartalsende. Für Änderungen genügt die Textform.",
-        "Artikel;Menge;Preis\nSchräubchen;3;1,20\nDübel;10;0,80\n",
-        "Zahlbar innerhalb von 14 Tagen ohne Abzug. USt. 19 %: 38,00 €. Vielen Dank für Ihren Auftrag!",
-        "Protokoll der Sitzung vom 3. März: Der Geschäftsführer begrüßt die Anwesenden und eröffnet die Sitzung.",
-        "§ 5 Kündigung\n(1) Das Arbeitsverhältnis kann ordentlich gekündigt werden.",
-        "Größe: 12 m²",
-    ),
-    "fr": (
-        "Montant : 45,00 €",
-        "Facture n° 2024-118\nSociété Générale d'Électricité\nTotal TTC : 1 250,00 €",
-        "Madame, Monsieur,\nVeuillez trouver ci-joint le relevé de compte du mois de février.",
-        "nom;prénom;téléphone\nLefèvre;Hélène;0145678910",
-        "À régler avant le 31 août 2023. Pénalités de retard : 10 %.",
-        "Nous vous prions d'agréer l'expression de nos salutations distinguées.",
-        "Le contrat a été signé à Genève par les deux parties ; il prend effet dès la réception.",
-        "Où êtes-vous ? Ça dépend du délai.",
-        "Reçu de M. François Noël la somme de 300 €",
-    ),
-    "es": (
-        "Estimado señor Muñoz:\nLe adjuntamos la factura del mes de septiembre por 1.200,50 €.",
-        "código;descripción;año\n15;Reparación de baño;2021",
-        "¿Cuándo vence el pago?",
-        "Dirección: Calle de la Constitución, 5, 2º B, 28013 Madrid, España",
-        "El arrendatario abonará la renta dentro de los cinco primeros días de cada mes.",
-        "Importe líquido: 89,90 €",
-    ),
-    "it": (
-        "La fattura è scaduta. Il pagamento sarà effettuato entro venerdì.",
-        "Totale: 75,00 €",
-        "Città;Quantità\nForlì;12\n",
-        "Gentile cliente, la informiamo che la Sua richiesta è stata accettata; potrà ritirare la merce lunedì.",
-        "Si allega copia del documento d'identità.",
-    ),
-    "pt": (
-        "Prezado cliente, a sua encomenda não foi entregue. Valor: 30,00 €",
-        "Informação;Descrição;Preço\nCaminhões;São Paulo;5",
-    ),
-    "nl": ("Geachte heer, de coördinatie van de financiële administratie is geïntegreerd.", "Totaal: 99,95 €"),
-    "sv": (
-        "Hej!\nFakturan förfaller till betalning den 5 maj. Vänligen ange OCR-numret.",
-        "Namn;Ort\nÅsa Öberg;Malmö",
-        "Avtalet gäller från och med den 1 januari och löper på två år.",
-        "Återbetalning",
-    ),
-    "da": (
-        "Kære kunde\nVi har endnu ikke modtaget din betaling på 450 kr. for januar.",
-        "Beløb;København\nSørensen;120,00",
-        "Lejeren må ikke foretage ændringer i lejemålet uden skriftlig tilladelse.",
-        "Øvrige ydelser",
-    ),
-    "fi": ("Hyvä asiakas, laskunne erääntyy 15. päivänä. Yhteensä 80,00 €",),
-}
-OTHERS = {
-    "pl": (
-        "Szanowni Państwo,\nw załączeniu przesyłam fakturę za usługi księgowe.",
-        "Nazwa;Ilość;Wartość\nŻarówka;3;15,00 zł",
-        "Proszę o zapłatę należności w ciągu 14 dni.",
-        "Umowa o pracę zawarta w Łodzi",
-    ),
-    "cs": (
-        "Vážený zákazníku,\nděkujeme za Vaši objednávku, která bude doručena příští týden.",
-        "Jméno;Příjmení;Město\nJiří;Dvořák;Plzeň",
-        "Částka k úhradě: 1 500 Kč",
-        "Smlouva nabývá účinnosti dnem podpisu oběma smluvními stranami.",
-    ),
-    "hu": (
-        "Tisztelt Ügyfelünk!\nA számla összege 12 500 Ft, fizetési határidő: július 5.",
-        "Név;Város;Összeg\nSzűcs Győző;Győr;500",
-        "A szerződés az aláírás napján lép hatályba, és egy évig érvényes.",
-    ),
-    "tr": (
-        "Sayın müşterimiz,\nfaturanız ektedir. Ödeme için son tarih 15 Şubat.",
-        "Adı;Soyadı;Şehir\nAyşe;Yılmaz;İstanbul",
-        "Sözleşme imza tarihinde yürürlüğe girer.",
-    ),
-    "ru": (
-        "Уважаемый господин Иванов!\nПросим оплатить счёт до конца месяца.",
-        "Имя;Город;Сумма\nПетров;Москва;1500",
-        "Договор аренды помещения",
-        "Настоящий договор вступает в силу с момента подписания.",
-        "Итого к оплате: 2 500,00 руб.",
-    ),
-    "el": (
-        "Αγαπητέ κύριε Παπαδόπουλε,\nσας αποστέλλουμε το τιμολόγιο του μηνός Μαΐου.",
-        "Όνομα;Πόλη;Ποσό\nΓιώργος;Αθήνα;150,00",
-        "Σύμβαση μίσθωσης",
-    ),
-}
+_DATA: dict[str, dict[str, list[str]]] = json.loads(Path(__file__).with_name("short.json").read_text("utf-8"))
+WESTERN = _DATA["western"]
+OTHERS = _DATA["others"]
 WRITTEN_IN = {
     "pl": ("cp1250", "iso8859_2", "cp852"),
     "cs": ("cp1250", "iso8859_2", "cp852"),

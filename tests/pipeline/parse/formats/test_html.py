@@ -104,7 +104,7 @@ def test_what_stands_for_pictures_and_what_was_chosen(parse) -> None:
     )
     assert parsed.text == (
         "See a chart of rents here\n\nFig. 1\n\nUSD no mark\n\n7. seven\n8. eight\n\n"
-        "term\nmeaning\n\na\n b\n\ndrawn\n\nx\n\nframed\n\nS\nD\n\nicon"
+        "term\nmeaning\n\na\n b\n\ndrawn\n\nx\n\nframed\n\nS\n\nicon"
     )
 
 

@@ -192,3 +192,9 @@ def test_a_paragraph_whose_end_is_not_shown_goes_on_in_the_next(parse_members) -
 )
 def test_a_box_within_a_number_is_no_part_of_it(parse, box: str) -> None:
     assert parse(rtf(rf"12{box}45\par")).text.split() == ["12", "300", "45"]
+
+
+def test_a_page_in_rtf_is_in_doubt_only_for_what_rtf_alone_shows(parse) -> None:
+    page = r"\fromhtml1{\*\htmltag64 <p>}\htmlrtf {\htmlrtf0 Dear all\htmlrtf\par}\htmlrtf0 "
+    assert parse(rtf(page)).unsure == ()
+    assert r"\htmlrtf" in parse(rtf(page + r"\htmlrtf zebra\htmlrtf0 ")).unsure[0]
