@@ -87,11 +87,10 @@ if TYPE_CHECKING:
     from pipeline.proof.choose import Choice
     from pipeline.proof.export.folder import Exported, export
     from pipeline.proof.judge import Replayed, Verdict
-    from pipeline.proof.now import NOT_VERIFIED, LastVerified, StatusNow
     from pipeline.proof.replay import Replay, replay
     from pipeline.proof.search import Query, Recall, jobs_and_runs, recall, search
     from pipeline.proof.serving import Known, Rule, ServiceNow
-    from pipeline.proof.status import JobStatus, status
+    from pipeline.proof.status import NOT_VERIFIED, JobStatus, LastVerified, StatusNow, status
     from pipeline.proof.story import Story, story
     from pipeline.proof.verify import Verification, verify
     from pipeline.proof.words import members_in_words
@@ -257,11 +256,10 @@ _LATER = {
     "pipeline.proof.choose": "Choice",
     "pipeline.proof.export.folder": "Exported export",
     "pipeline.proof.judge": "Replayed Verdict",
-    "pipeline.proof.now": "NOT_VERIFIED LastVerified StatusNow",
     "pipeline.proof.replay": "Replay replay",
     "pipeline.proof.search": "Query Recall jobs_and_runs recall search",
     "pipeline.proof.serving": "Known Rule ServiceNow",
-    "pipeline.proof.status": "JobStatus status",
+    "pipeline.proof.status": "NOT_VERIFIED JobStatus LastVerified StatusNow status",
     "pipeline.proof.story": "Story story",
     "pipeline.proof.verify": "Verification verify",
     "pipeline.proof.words": "members_in_words",

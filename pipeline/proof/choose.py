@@ -170,18 +170,19 @@ def choose(site: Site, choice: Choice) -> Chosen:
     for index in _drawn([survey.numbers[place] for place in offered], choice):
         place = offered[index]
         lists[survey.members[place]].append(survey.numbers[place])
-    firsts = _firsts(site, [number for numbers in lists for number in numbers], survey.telling)
+    # A second pass, where it is needed.
+    telling = survey.telling
+    rows = (
+        (row for row in documents_at(site, [number for numbers in lists for number in numbers]) if row.run in telling)
+        if telling
+        else ()
+    )
+    copies = {(row.job, row.document) for row in rows if row.document}
+    firsts = fold(read_entries(site) if copies else (), _Firsts(copies, telling)).firsts
     left_out = survey.left_out + len(survey.numbers) - len(offered)
     deleted = survey.deletions.archive
     told_as = survey.told_as(document)
     return Chosen(groups, len(offered), left_out, survey.told, survey.settings, firsts, deleted, document, told_as)
-
-
-def _firsts(site: Site, numbers: Sequence[int], telling: Collection[str]) -> Mapping[int, str]:
-    """A second pass, where it is needed."""
-    rows = (row for row in documents_at(site, numbers) if row.run in telling) if telling else ()
-    copies = {(row.job, row.document) for row in rows if row.document}
-    return fold(read_entries(site) if copies else (), _Firsts(copies, telling)).firsts
 
 
 def _drawn(numbers: Sequence[int], choice: Choice) -> list[int]:
