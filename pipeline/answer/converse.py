@@ -82,7 +82,12 @@ class _Talking(Generic[T]):
         while True:
             self.taken = []
             for number, completion in self.by.model.generate(self._requests(), progress=self._progress):
-                self._share_time()
+                # The time since the last look belongs to the documents on their way, to each the same.
+                now = self.by.timer()
+                going = [talk for talk in self.talks if talk.dialogue]
+                for talk in going:
+                    talk.seconds += (now - self.looked) / len(going)
+                self.looked = now
                 self._hear(*self.taken[number], completion)
                 self._end_those_that_take_too_long()
                 if over := self._over():
@@ -114,18 +119,15 @@ class _Talking(Generic[T]):
         self.characters += talk.characters
         if isinstance(item, Work):
             try:
-                self._check_tokens(item.parsed.text)
+                text = item.parsed.text
+                if 4 * len(text) > self.by.bounds.tokens:
+                    self.by.bounds.check(self.by.model.count_tokens([text])[0])
             except DocumentError as error:
                 talk.row = failed_row(item.arrival, item.parsed, error.failure, error.reason)
                 return True
             talk.dialogue = self.by.task.dialogue(item.parsed)
             self._go_on(talk, item, None)
         return True
-
-    def _check_tokens(self, text: str) -> None:
-        """Raise DocumentError where there are too many; they are counted where a byte for each would be too many."""
-        if 4 * len(text) > self.by.bounds.tokens:
-            self.by.bounds.check(self.by.model.count_tokens([text])[0])
 
     def _end_those_that_take_too_long(self) -> None:
         """What they still wait to ask is not asked, and what they hear is for nobody any more."""
@@ -175,14 +177,6 @@ class _Talking(Generic[T]):
                 talk.row["seconds"] = round(talk.item.seconds + talk.seconds, 6)
             over.append((talk.item, talk.row))
         return over
-
-    def _share_time(self) -> None:
-        """The time since the last look belongs to the documents on their way, to each the same."""
-        now = self.by.timer()
-        going = [talk for talk in self.talks if talk.dialogue]
-        for talk in going:
-            talk.seconds += (now - self.looked) / len(going)
-        self.looked = now
 
     def _progress(self, counters: Any) -> None:
         self.pulse(self.talks[0].tokens if self.talks else 0, 0)

@@ -106,9 +106,22 @@ class _Answering(Generic[T]):
             if piece := self.sharing.for_head():
                 self._answer([piece])
             elif not crew.roster.working() and not crew.wait_for_some():
-                self._answer_here()
-            self._hear()
-            self._give_up()
+                pieces = list(itertools.islice(iter(self.sharing.any_for_head, None), _HERE))
+                self._answer(pieces)
+            # Hear what came back; wait a little for it, and tell the run that it goes on.
+            self.pulse(0, 0)
+            for event, facts in self.by.crew.notes():
+                self.by.note(event, **facts)
+            waits = any(self.sharing.has.values()) and not self.places.get(self.first, _NOWHERE).over
+            with contextlib.suppress(queue.Empty):
+                if waits:
+                    self._take_back(*self.back.get(timeout=_LOOK_SECONDS))
+                while True:
+                    self._take_back(*self.back.get_nowait())
+            hopeless = self.sharing.hopeless(time.monotonic())
+            for member in self.by.crew.roster.working() if hopeless else ():
+                if member.key in hopeless:
+                    self.by.crew.dismiss(member, BadWorkerError("it had documents for far too long"))
             if over := self._over():
                 yield over
 
@@ -153,18 +166,6 @@ class _Answering(Generic[T]):
         items = (self.places[piece.number].item for piece in group.pieces)
         return [item for item in items if isinstance(item, Work)]
 
-    def _hear(self) -> None:
-        """Hear what came back; wait a little for it, and tell the run that it goes on."""
-        self.pulse(0, 0)
-        for event, facts in self.by.crew.notes():
-            self.by.note(event, **facts)
-        waits = any(self.sharing.has.values()) and not self.places.get(self.first, _NOWHERE).over
-        with contextlib.suppress(queue.Empty):
-            if waits:
-                self._take_back(*self.back.get(timeout=_LOOK_SECONDS))
-            while True:
-                self._take_back(*self.back.get_nowait())
-
     def _take_back(self, member: Member, group: Group, done: Future[dict[str, Any]]) -> None:
         """Take the rows of a group, unless they came before from another worker."""
         works = self._works(group) if group.name in self.sharing.groups else []
@@ -180,18 +181,6 @@ class _Answering(Generic[T]):
         member.documents += len(rows)
         for piece, row in zip(group.pieces, rows, strict=True):
             self._put(piece, row | {MADE_BY: made_by(member)})
-
-    def _give_up(self) -> None:
-        """Let those go who have documents and never answer, though they say that they live."""
-        hopeless = self.sharing.hopeless(time.monotonic())
-        for member in self.by.crew.roster.working() if hopeless else ():
-            if member.key in hopeless:
-                self.by.crew.dismiss(member, BadWorkerError("it had documents for far too long"))
-
-    def _answer_here(self) -> None:
-        """Answer some documents on this machine: no worker is there."""
-        pieces = list(itertools.islice(iter(self.sharing.any_for_head, None), _HERE))
-        self._answer(pieces)
 
     def _answer(self, pieces: Sequence[Piece]) -> None:
         works = [cast(Work, self.places[piece.number].item) for piece in pieces]

@@ -79,7 +79,11 @@ class Duties:
         try:
             ready = ready or self._ready(told)
         except _NoRoomError:
-            if not self._forget_idle():
+            with self._lock:
+                idle = [digest for digest, ready in self._accepted.items() if not ready.under_way]
+                for digest in idle:
+                    self._accepted.pop(digest).close()
+            if not bool(idle):
                 raise
             ready = self._ready(told)  # what was held for other runs left too little memory
         with self._lock:
@@ -97,14 +101,6 @@ class Duties:
                     f"it works for {MOST} other runs, which is the most; it is asked again until one of them has ended"
                 )
             self._accepted.pop(idle[0]).close()
-
-    def _forget_idle(self) -> bool:
-        """Forget all commissions that nothing is under way for; whether there were any."""
-        with self._lock:
-            idle = [digest for digest, ready in self._accepted.items() if not ready.under_way]
-            for digest in idle:
-                self._accepted.pop(digest).close()
-        return bool(idle)
 
     @contextlib.contextmanager
     def _by(self, digest: str) -> Iterator[_Accepted]:

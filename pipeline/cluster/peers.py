@@ -60,7 +60,8 @@ def read_credential(path: Path, role: str, now: datetime | None = None) -> Crede
     except ValueError as error:
         raise ClusterError(f"{path}: its certificate cannot be read: {error}") from error
     _check_dates(path, certificate, now or datetime.now(UTC))
-    if (found := _unit(certificate)) != role:
+    units = certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATIONAL_UNIT_NAME)
+    if (found := (str(units[0].value) if units else "")) != role:
         raise ClusterError(f"{path}: this credential is for a {found or 'holder without a role'}, and not for a {role}")
     return Credential(path, *parts)
 
@@ -73,11 +74,6 @@ def _check_dates(path: Path, certificate: x509.Certificate, now: datetime) -> No
         )
     if now < begins:
         raise ClusterError(f"{path}: its certificate is valid from {begins:%Y-%m-%d %H:%M} UTC on; is the clock right?")
-
-
-def _unit(certificate: x509.Certificate) -> str:
-    units = certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATIONAL_UNIT_NAME)
-    return str(units[0].value) if units else ""
 
 
 def role_of(peer: Mapping[str, Any] | None) -> str:

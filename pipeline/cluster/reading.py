@@ -10,7 +10,6 @@ from pipeline.cluster.crew import Crew
 from pipeline.cluster.errors import BadWorkerError, WorkerLostError, WorkerRefusedError
 from pipeline.cluster.roster import LARGE, Member
 from pipeline.cluster.wire import parse_document, parse_unread
-from pipeline.document import Parsed
 from pipeline.errors import DocumentError, Failure
 from pipeline.inbox.reader import Read, ReadHere, Scratch, Stop
 from pipeline.parse import Far, Limits, Options, StoppedError, nowhere
@@ -55,7 +54,10 @@ class ReadThere:
             except (WorkerLostError, BadWorkerError, WorkerRefusedError) as error:
                 self._crew.dismiss(member, error)
             finally:
-                self._give_back(member, 1 if small else LARGE)
+                places = 1 if small else LARGE
+                with self._crew.changed:
+                    member.reads -= places
+                    self._crew.room.notify(places)  # not all: as many as wait would see to it one after another
         return self._here(document, name, options, scratch, stop, far)
 
     def close(self) -> None:
@@ -75,11 +77,6 @@ class ReadThere:
                     return None
             member.reads += places
             return member
-
-    def _give_back(self, member: Member, places: int) -> None:
-        with self._crew.changed:
-            member.reads -= places
-            self._crew.room.notify(places)  # not all: as many as wait would see to it one after another
 
     def _asked(
         self, member: Member, document: int, name: str, options: Options, *, small: bool
@@ -103,7 +100,11 @@ class ReadThere:
                 scratch().truncate(min(written, most))
             raise failed
         parsed = parse_document(answer.get("parsed"), self._limits)
-        unpacked = _unpacked(answer, parsed, most)
+        # The bytes of the documents in one, no more than it was allowed. BadWorkerError where they are not there.
+        unpacked = answer.get("unpacked")
+        needed = max((one.offset + one.size for one in parsed.members if one.offset is not None), default=0)
+        if not isinstance(unpacked, bytes) or not needed <= len(unpacked) <= most:
+            raise BadWorkerError("it answered without the documents in a document")
         if not unpacked:
             return parsed, None
         out = scratch()
@@ -133,12 +134,3 @@ def _bytes_of(document: int) -> bytes:
         parts.append(part)
         offset += len(part)
     return b"".join(parts)
-
-
-def _unpacked(answer: Mapping[str, Any], parsed: Parsed, most: int) -> bytes:
-    """The bytes of the documents in one, no more than it was allowed. BadWorkerError where they are not there."""
-    data = answer.get("unpacked")
-    needed = max((one.offset + one.size for one in parsed.members if one.offset is not None), default=0)
-    if not isinstance(data, bytes) or not needed <= len(data) <= most:
-        raise BadWorkerError("it answered without the documents in a document")
-    return data

@@ -42,25 +42,15 @@ def check(body: Mapping[str, Any]) -> None:
     """Each parameter of a body that is there and not null. RefusedError."""
     for name, value in body.items():
         if name in _ONLY:
-            _check_only(name, value)
+            allowed, why = _ONLY[name]
+            if not any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in allowed):
+                expected = " or ".join(
+                    [*((str(one) if isinstance(one, dict | list) else shown(one)) for one in allowed), "nothing"]
+                )
+                refuse("unsupported_value", name, f"found {shown(value)}, expected {expected}: {why}")
         elif name not in READ | LABELS:
             refuse("unknown_parameter", f"{name:.80}", "it is no parameter that is known here; nothing is passed over")
-    _check_types(body)
-
-
-def _check_only(name: str, value: Any) -> None:
-    allowed, why = _ONLY[name]
-    if not any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in allowed):
-        expected = " or ".join([*(_told(one) for one in allowed), "nothing"])
-        refuse("unsupported_value", name, f"found {shown(value)}, expected {expected}: {why}")
-
-
-def _told(value: Any) -> str:
-    return str(value) if isinstance(value, dict | list) else shown(value)
-
-
-def _check_types(body: Mapping[str, Any]) -> None:
-    """Refuse values of a wrong type of parameters that are read elsewhere, or that make no difference, as a seed."""
+    # Refuse values of a wrong type of parameters that are read elsewhere, or that make no difference, as a seed.
     if type(body.get("seed", 0)) is not int:
         refuse("invalid_type", "seed", f"found {shown(body['seed'])}, expected a whole number")
     if type(body.get("logprobs", False)) is not bool:

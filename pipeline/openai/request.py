@@ -57,9 +57,14 @@ def _chat(line: Mapping[str, Any], models: Collection[str]) -> Chat:
     _model(body, models)
     given = {key: value for key, value in body.items() if value is not None}
     parameters.check(given)
+    found = body.get("messages")
+    if found is None:
+        refuse("missing_required_parameter", "messages", "there are none")
+    if not isinstance(found, list) or not found:
+        refuse("invalid_type", "messages", f"found {shown(found)}, expected a list of at least one message")
     return Chat(
         custom_id=line["custom_id"],
-        messages=_messages(body),
+        messages=tuple(_message(f"messages[{index}]", message) for index, message in enumerate(found)),
         limit=_limit(given),
         form=_form(given.get("response_format", {"type": "text"})),
         stop=_stops(given.get("stop", [])),
@@ -91,15 +96,6 @@ def _model(body: Mapping[str, Any], models: Collection[str]) -> None:
     if body["model"] not in tuple(models):
         expected = f"expected {' or '.join(models)}; task.models of the job says what else it may be called"
         refuse("model_not_found", "model", f"found {shown(body['model'])}, {expected}", 404)
-
-
-def _messages(body: Mapping[str, Any]) -> tuple[Message, ...]:
-    found = body.get("messages")
-    if found is None:
-        refuse("missing_required_parameter", "messages", "there are none")
-    if not isinstance(found, list) or not found:
-        refuse("invalid_type", "messages", f"found {shown(found)}, expected a list of at least one message")
-    return tuple(_message(f"messages[{index}]", message) for index, message in enumerate(found))
 
 
 def _message(at: str, message: Any) -> Message:

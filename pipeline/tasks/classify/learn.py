@@ -88,7 +88,15 @@ class LabelLesson(Lesson[str]):
         names = [label.name for label in labels]
         given = read_labelled(source, names)
         read = reads(given, lambda label: f"the label {label!r}")
-        _check_counts(str(source), Counter(one.example.taught for one in read), names)
+        where = str(source)
+        counts = Counter(one.example.taught for one in read)
+        mistakes = [
+            Mistake(where, f"{counts[name]} different documents with the label {name!r}", f"{LEAST_OF_LABEL} at least")
+            for name in names
+            if counts[name] < LEAST_OF_LABEL
+        ]
+        if mistakes:
+            raise ExamplesRefusedError(mistakes)
         return cls(labels=labels, read=read, given=len(given), least=least)
 
     def learn(self, model: Embedder, progress: Progress) -> Learned:
@@ -152,16 +160,6 @@ def _of_file(file: Path, keys: str, mistakes: list[Mistake], free: bool) -> Iter
             yield Example(line.place, label or None, line.text, line.path)
         else:
             mistakes.append(Mistake(line.place, f"the label {label!r}" if label or free else "no label", keys))
-
-
-def _check_counts(where: str, counts: Counter[str], names: Sequence[str]) -> None:
-    mistakes = [
-        Mistake(where, f"{counts[name]} different documents with the label {name!r}", f"{LEAST_OF_LABEL} at least")
-        for name in names
-        if counts[name] < LEAST_OF_LABEL
-    ]
-    if mistakes:
-        raise ExamplesRefusedError(mistakes)
 
 
 def head_of(learned: fit.Learned) -> HeadFile:

@@ -219,14 +219,12 @@ class PromisedField:
         """Why a person should look at the answer for the field; None if it is accepted. `given`: those of the values
         that were found that are the answer; none: it is null."""
         if given:
-            return self._of_value(min(one.score for one in given))
+            score = min(one.score for one in given)
+            made = self.values
+            if score >= made.score:
+                return None
+            return f"{self.name} scored {score:.3f}; at most {made.risk:.2%} are wrong from {made.score:.3f} on"
         return self._of_null(max((one.score for one in found), default=None))
-
-    def _of_value(self, score: float) -> str | None:
-        made = self.values
-        if score >= made.score:
-            return None
-        return f"{self.name} scored {score:.3f}; at most {made.risk:.2%} are wrong from {made.score:.3f} on"
 
     def _of_null(self, nearest: float | None) -> str | None:
         made = self.nulls

@@ -104,7 +104,13 @@ class Scene:
 
     def _scores(self, field: Sought, nearest: Sequence[float]) -> list["_Scored"]:
         scored = []
-        for candidate in self._of(field.finder, nearest):
+        finder = field.finder
+        if finder not in self._candidates:
+            values = [value for value in finder(self._text, self._habits) if not self._in_label(value.start)]
+            kept = self._nearest(values, nearest) if len(values) > MOST_VALUES else values
+            self._passed_over[finder] = len(values) - len(kept)
+            self._candidates[finder] = [self._placed(value, finder) for value in kept]
+        for candidate in self._candidates[finder]:
             value, name = candidate.value, field.naming.share(candidate.present)
             if field.finder is VALUES["text"] and field.naming.is_name(value.value):
                 continue
@@ -128,15 +134,6 @@ class Scene:
         """Whether a text is a sentence, and neither what follows a label nor a line below one."""
         ends = value.end - value.start > HEADING or self._text[value.end - 1] in ".!?;"
         return ends and value.start == self._starts[passage]
-
-    def _of(self, finder: Finder, nearest: Sequence[float]) -> list[_Candidate]:
-        """The values of a type; `nearest` is the likeness of each passage to the field it is most like."""
-        if finder not in self._candidates:
-            values = [value for value in finder(self._text, self._habits) if not self._in_label(value.start)]
-            kept = self._nearest(values, nearest) if len(values) > MOST_VALUES else values
-            self._passed_over[finder] = len(values) - len(kept)
-            self._candidates[finder] = [self._placed(value, finder) for value in kept]
-        return self._candidates[finder]
 
     def _in_label(self, at: int) -> bool:
         index = bisect_right(self._label_starts, at) - 1
@@ -174,12 +171,10 @@ def _best(scores: Sequence[_Scored], taken: Collection[str], *, many: bool) -> l
         return [] if first is None else [first]
     chosen, known = list[Found](), set[str]()
     for found in left:
-        if found.score >= best - SPREAD and (said := _said(found.value)) not in known:
+        if (
+            found.score >= best - SPREAD
+            and (said := "".join(char for char in found.value.value.lower() if char.isalnum())) not in known
+        ):
             known.add(said)
             chosen.append(found)
     return chosen
-
-
-def _said(value: Value) -> str:
-    """The letters and digits of a value, in which two spellings of one are the same."""
-    return "".join(char for char in value.value.lower() if char.isalnum())

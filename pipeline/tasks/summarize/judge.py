@@ -51,7 +51,15 @@ def _rouge(said: Sequence[str], known: Sequence[str]) -> Rouge:
 
 def rouge_l(said: Sequence[str], known: Sequence[str]) -> float:
     """F1 of the longest common subsequence of words."""
-    return _f1(_longest(said, known), len(said), len(known))
+    places = dict[str, int]()
+    for index, word in enumerate(said):
+        places[word] = places.get(word, 0) | 1 << index
+    full = (1 << len(said)) - 1
+    row = full
+    for word in known:
+        matches = row & places.get(word, 0)
+        row = (row + matches | row - matches) & full
+    return _f1(len(said) - row.bit_count(), len(said), len(known))
 
 
 def _overlap(said: Sequence[str], known: Sequence[str], n: int) -> float:
@@ -61,20 +69,6 @@ def _overlap(said: Sequence[str], known: Sequence[str], n: int) -> float:
 
 def _f1(common: int, ours: int, theirs: int) -> float:
     return 2 * common / (ours + theirs) if common else 0.0
-
-
-def _longest(said: Sequence[str], known: Sequence[str]) -> int:
-    """The length of the longest common subsequence, by bits (Hyyrö 2004, Bit-parallel LCS-length computation
-    revisited)."""
-    places = dict[str, int]()
-    for index, word in enumerate(said):
-        places[word] = places.get(word, 0) | 1 << index
-    full = (1 << len(said)) - 1
-    row = full
-    for word in known:
-        matches = row & places.get(word, 0)
-        row = (row + matches | row - matches) & full
-    return len(said) - row.bit_count()
 
 
 def lead(text: str, sentences: int | None, words: int | None) -> str:
