@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     )
     from pipeline.answer.today import digest_today, remembered_sha256
     from pipeline.atrest.errors import DamagedError, EncryptedError
-    from pipeline.atrest.files import AtRest
-    from pipeline.atrest.kek import make_kek
-    from pipeline.atrest.rewrap import Rewrapped, rewrap
-    from pipeline.atrest.store import store_of
+    from pipeline.atrest.files import AtRest, Rewrapped, rewrap
+    from pipeline.atrest.store import make_kek, store_of
     from pipeline.backup.making import BackedUpNow, NeverStillError, back_up
     from pipeline.backup.manifest import BackupRefusedError
     from pipeline.backup.restoring import Restored, restore
@@ -209,10 +207,8 @@ _LATER = {
     ),
     "pipeline.answer.today": "digest_today remembered_sha256",
     "pipeline.atrest.errors": "DamagedError EncryptedError",
-    "pipeline.atrest.files": "AtRest",
-    "pipeline.atrest.kek": "make_kek",
-    "pipeline.atrest.rewrap": "Rewrapped rewrap",
-    "pipeline.atrest.store": "store_of",
+    "pipeline.atrest.files": "AtRest Rewrapped rewrap",
+    "pipeline.atrest.store": "make_kek store_of",
     "pipeline.backup.making": "BackedUpNow NeverStillError back_up",
     "pipeline.backup.manifest": "BackupRefusedError",
     "pipeline.backup.restoring": "Restored restore",

@@ -30,9 +30,8 @@ from typing import Any, NamedTuple
 import audit
 from pipeline.paths.names import file_sha256
 from pipeline.plan import Site
-from pipeline.proof.export.answers import Fate, add_answers
 from pipeline.proof.export.mirror import Mirror
-from pipeline.proof.export.page import write_report
+from pipeline.proof.export.page import Fate, add_answers, write_report
 from pipeline.proof.export.summary import Summary
 from pipeline.records.entries import recorded_entries
 from pipeline.records.journal import Recorded, cut_record, open_journal
