@@ -153,12 +153,14 @@ class _Talking(Generic[T]):
         """Send what was heard (None: nothing was asked yet), until the dialogue asks something or is over."""
         assert talk.dialogue is not None
         try:
-            talk.requests, talk.completions = _sent(talk.dialogue, heard), {}
+            talk.completions = {}
+            talk.requests = next(talk.dialogue) if heard is None else talk.dialogue.send(heard)
             while not talk.requests:
-                talk.requests = _sent(talk.dialogue, ())
-        except _OverError as over:
-            chunks = chunks_of(work.parsed, over.answer.windows)
-            row = answered_row(work, chunks, over.answer, review_hidden=self.review_hidden)
+                talk.requests = talk.dialogue.send(())
+        except StopIteration as end:
+            answer: Answer = end.value
+            chunks = chunks_of(work.parsed, answer.windows)
+            row = answered_row(work, chunks, answer, review_hidden=self.review_hidden)
             talk.row = row | {"tokens": talk.tokens}
         except DocumentError as error:
             talk.row = failed_row(work.arrival, work.parsed, error.failure, error.reason) | {"tokens": talk.tokens}
@@ -180,21 +182,6 @@ class _Talking(Generic[T]):
 
     def _progress(self, counters: Any) -> None:
         self.pulse(self.talks[0].tokens if self.talks else 0, 0)
-
-
-class _OverError(Exception):
-    """The end of a dialogue."""
-
-    def __init__(self, answer: Answer) -> None:
-        self.answer = answer
-
-
-def _sent(dialogue: Dialogue, heard: Sequence[engine.Completion] | None) -> Sequence[engine.Request]:
-    """The requests that come next. Raises _OverError with the answer at the end."""
-    try:
-        return next(dialogue) if heard is None else dialogue.send(heard)
-    except StopIteration as end:
-        raise _OverError(end.value) from None
 
 
 def chunks_of(document: Parsed, windows: Sequence[Window]) -> list[Chunk]:
