@@ -71,12 +71,8 @@ def made_by(member: Member) -> dict[str, Any]:
     """The worker that made a row, as the row's entry tells of it."""
     assert member.identity is not None
     known = member.identity
-    return {
-        "worker": known.worker,
-        "host": known.host,
-        "engine": dict(member.facts),
-        "isolation": dict(member.isolation),
-    }
+    engine_, held = dict(member.facts), dict(member.isolation)
+    return {"worker": known.worker, "host": known.host, "engine": engine_, "isolation": held}
 
 
 @dataclass
@@ -106,8 +102,7 @@ class _Answering(Generic[T]):
             if piece := self.sharing.for_head():
                 self._answer([piece])
             elif not crew.roster.working() and not crew.wait_for_some():
-                pieces = list(itertools.islice(iter(self.sharing.any_for_head, None), _HERE))
-                self._answer(pieces)
+                self._answer(list(itertools.islice(iter(self.sharing.any_for_head, None), _HERE)))
             # Hear what came back; wait a little for it, and tell the run that it goes on.
             self.pulse(0, 0)
             for event, facts in self.by.crew.notes():
@@ -125,13 +120,12 @@ class _Answering(Generic[T]):
             if over := self._over():
                 yield over
 
-    def _room(self) -> int:
-        return places_for(len(self.by.crew.roster.working()))
-
     def _take_in(self) -> None:
         """Take in what there is room for; not more at once than a worker takes, so that nobody waits for a group."""
-        taken = 0
-        while self.more and len(self.places) < self._room() and self.characters < CHARACTERS and taken < DOCUMENTS:
+        taken, working = 0, self.by.crew.roster.working
+        while self.more and len(self.places) < places_for(len(working())) and taken < DOCUMENTS:
+            if self.characters >= CHARACTERS:
+                return
             item = next(self.items, None)
             if item is None:
                 self.more = False
@@ -141,13 +135,9 @@ class _Answering(Generic[T]):
                 self.sharing.add(self.count, len(item.parsed.text))
                 self.characters += len(item.parsed.text)
             self.count, taken = self.count + 1, taken + 1
-            if not self.back.empty() or self._somebody_waits():
+            idle = any(not self.sharing.has.get(member.key) for member in working())
+            if not self.back.empty() or (idle and self.sharing.is_enough()):
                 return
-
-    def _somebody_waits(self) -> bool:
-        """Whether a worker has nothing, and there is enough for it."""
-        idle = any(not self.sharing.has.get(member.key) for member in self.by.crew.roster.working())
-        return idle and self.sharing.is_enough()
 
     def _give_out(self) -> None:
         """Give each worker what it should have; the fastest first."""
