@@ -27,7 +27,7 @@ from pipeline.heads import head_files
 from pipeline.inbox.decide import Decisions
 from pipeline.inbox.feed import alone
 from pipeline.inbox.intake import Again, Kept, inner_path
-from pipeline.inbox.order import Ended, Left, Node, Outcome, Room, Work, depth_of, ended_row
+from pipeline.inbox.order import Ended, Left, Node, Room, Work, depth_of, ended_row
 from pipeline.inbox.reader import Reader, ReadHere, failed, open_parsers, unconfined
 from pipeline.parse import Tesseract, find_tesseract
 from pipeline.paths.names import file_sha256
@@ -75,7 +75,10 @@ class Recompute:
         answered = self.answers(read, lambda done, total: None, review_hidden=review)
         for group in answered:
             for item, row in group:
-                yield row or (ended_row(item) if isinstance(item, Ended) else _gone(item))
+                if row:
+                    yield row
+                elif not isinstance(item, Work):
+                    yield ended_row(item) if isinstance(item, Ended) else item
 
     def _read(self, wanted: Wanted) -> Work | Ended | BytesGoneError:
         entry = wanted.entry
@@ -85,7 +88,7 @@ class Recompute:
             arrival = kept(self.root, self.plan.site.at_rest, entry)
         except BytesGoneError as error:
             return error
-        outcome = self._parsed(arrival)
+        outcome = self.reader(arrival, self._room)
         first = {arrival.sha256: wanted.first} if arrival.sha256 and wanted.first else {}
         source = Again(arrival.raw, arrival.size, arrival.sha256 or "", arrival.parent)
         node = Node(source, Left(self._room), depth_of(source))
@@ -96,9 +99,6 @@ class Recompute:
     def _room(self) -> Room:
         limits = self.plan.site.limits
         return Room(limits.unpacked_documents, limits.unpacked_bytes)
-
-    def _parsed(self, arrival: Kept) -> Outcome:
-        return self.reader(arrival, self._room)
 
     def _refused(self, entry: Document) -> Ended | BytesGoneError:
         """A document that its container could not give, or only under a name that is none: of that it tells alone."""
@@ -112,12 +112,14 @@ class Recompute:
 
     def _unpacked(self, container: Kept) -> list[tuple[str, Member, str | None]]:
         """The documents in a container, with their paths and sha256."""
-        outcome = self._parsed(container)
+        outcome = self.reader(container, self._room)
         if outcome.file is None or outcome.item.parsed is None:
             return []
-        members = outcome.item.parsed.members
-        unpacked = outcome.file.fileno()
-        return [(inner_path(container, member)[0], member, _sha256(unpacked, member)) for member in members]
+        unpacked, found = outcome.file.fileno(), list[tuple[str, Member, str | None]]()
+        for member in outcome.item.parsed.members:
+            sha256 = None if member.offset is None else _sha256(unpacked, member.offset, member.size)
+            found.append((inner_path(container, member)[0], member, sha256))
+        return found
 
 
 @contextlib.contextmanager
@@ -138,15 +140,8 @@ def recompute(
         yield Recompute(plan, root, answers, reader, threads, ocr)
 
 
-def _gone(item: Work | Ended | BytesGoneError) -> BytesGoneError:
-    assert isinstance(item, BytesGoneError)
-    return item
-
-
-def _sha256(unpacked: int, member: Member) -> str | None:
-    if member.offset is None:
-        return None
-    digest, at, end = hashlib.sha256(), member.offset, member.offset + member.size
+def _sha256(unpacked: int, at: int, size: int) -> str:
+    digest, end = hashlib.sha256(), at + size
     while at < end and (chunk := os.pread(unpacked, min(1 << 20, end - at), at)):
         digest.update(chunk)
         at += len(chunk)
@@ -220,7 +215,8 @@ class _Replaying:
     def verdicts(self) -> Iterator[Replayed]:
         """One a row that was drawn, by group."""
         models = _Models(self.site)
-        for group in sorted((group for group, numbers in self.chosen.groups.items() if numbers), key=_by_model):
+        drawn = [group for group, numbers in self.chosen.groups.items() if numbers]
+        for group in sorted(drawn, key=lambda one: (one.model_sha256, one.job_digest, one.languages or ())):
             yield from self._of_group(group, models)
 
     def _of_group(self, group: Group, models: "_Models") -> Iterator[Replayed]:
@@ -311,10 +307,6 @@ class _Models:
         if path not in self._sha256 and path.is_file():
             self._sha256[path] = file_sha256(path)
         return self._sha256.get(path)
-
-
-def _by_model(group: Group) -> tuple[str, str, tuple[str, ...]]:
-    return group.model_sha256, group.job_digest, group.languages or ()
 
 
 def _all(entries: Iterable[Document], reason: str, what: str) -> Iterator[Replayed]:
