@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     )
     from pipeline.answer.today import digest_today, remembered_sha256
     from pipeline.atrest.errors import DamagedError, EncryptedError
-    from pipeline.atrest.files import AtRest
-    from pipeline.atrest.kek import make_kek
-    from pipeline.atrest.rewrap import Rewrapped, rewrap
-    from pipeline.atrest.store import store_of
+    from pipeline.atrest.files import AtRest, Rewrapped, rewrap
+    from pipeline.atrest.store import make_kek, store_of
     from pipeline.backup.making import BackedUpNow, NeverStillError, back_up
     from pipeline.backup.manifest import BackupRefusedError
     from pipeline.backup.restoring import Restored, restore
@@ -88,11 +86,10 @@ if TYPE_CHECKING:
     from pipeline.proof.choose import Choice
     from pipeline.proof.export.folder import Exported, export
     from pipeline.proof.judge import Replayed, Verdict
-    from pipeline.proof.now import NOT_VERIFIED, LastVerified, StatusNow
     from pipeline.proof.replay import Replay, replay
     from pipeline.proof.search import Query, Recall, jobs_and_runs, recall, search
     from pipeline.proof.serving import Known, Rule, ServiceNow
-    from pipeline.proof.status import JobStatus, status
+    from pipeline.proof.status import NOT_VERIFIED, JobStatus, LastVerified, StatusNow, status
     from pipeline.proof.story import Story, story
     from pipeline.proof.verify import Verification, verify
     from pipeline.proof.words import members_in_words
@@ -215,10 +212,8 @@ _LATER = {
     ),
     "pipeline.answer.today": "digest_today remembered_sha256",
     "pipeline.atrest.errors": "DamagedError EncryptedError",
-    "pipeline.atrest.files": "AtRest",
-    "pipeline.atrest.kek": "make_kek",
-    "pipeline.atrest.rewrap": "Rewrapped rewrap",
-    "pipeline.atrest.store": "store_of",
+    "pipeline.atrest.files": "AtRest Rewrapped rewrap",
+    "pipeline.atrest.store": "make_kek store_of",
     "pipeline.backup.making": "BackedUpNow NeverStillError back_up",
     "pipeline.backup.manifest": "BackupRefusedError",
     "pipeline.backup.restoring": "Restored restore",
@@ -263,11 +258,10 @@ _LATER = {
     "pipeline.proof.choose": "Choice",
     "pipeline.proof.export.folder": "Exported export",
     "pipeline.proof.judge": "Replayed Verdict",
-    "pipeline.proof.now": "NOT_VERIFIED LastVerified StatusNow",
     "pipeline.proof.replay": "Replay replay",
     "pipeline.proof.search": "Query Recall jobs_and_runs recall search",
     "pipeline.proof.serving": "Known Rule ServiceNow",
-    "pipeline.proof.status": "JobStatus status",
+    "pipeline.proof.status": "NOT_VERIFIED JobStatus LastVerified StatusNow status",
     "pipeline.proof.story": "Story story",
     "pipeline.proof.verify": "Verification verify",
     "pipeline.proof.words": "members_in_words",

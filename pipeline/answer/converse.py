@@ -82,7 +82,12 @@ class _Talking(Generic[T]):
         while True:
             self.taken = []
             for number, completion in self.by.model.generate(self._requests(), progress=self._progress):
-                self._share_time()
+                # The time since the last look belongs to the documents on their way, to each the same.
+                now = self.by.timer()
+                going = [talk for talk in self.talks if talk.dialogue]
+                for talk in going:
+                    talk.seconds += (now - self.looked) / len(going)
+                self.looked = now
                 self._hear(*self.taken[number], completion)
                 self._end_those_that_take_too_long()
                 if over := self._over():
@@ -114,18 +119,15 @@ class _Talking(Generic[T]):
         self.characters += talk.characters
         if isinstance(item, Work):
             try:
-                self._check_tokens(item.parsed.text)
+                text = item.parsed.text
+                if 4 * len(text) > self.by.bounds.tokens:
+                    self.by.bounds.check(self.by.model.count_tokens([text])[0])
             except DocumentError as error:
                 talk.row = failed_row(item.arrival, item.parsed, error.failure, error.reason)
                 return True
             talk.dialogue = self.by.task.dialogue(item.parsed)
             self._go_on(talk, item, None)
         return True
-
-    def _check_tokens(self, text: str) -> None:
-        """Raise DocumentError where there are too many; they are counted where a byte for each would be too many."""
-        if 4 * len(text) > self.by.bounds.tokens:
-            self.by.bounds.check(self.by.model.count_tokens([text])[0])
 
     def _end_those_that_take_too_long(self) -> None:
         """What they still wait to ask is not asked, and what they hear is for nobody any more."""
@@ -151,12 +153,14 @@ class _Talking(Generic[T]):
         """Send what was heard (None: nothing was asked yet), until the dialogue asks something or is over."""
         assert talk.dialogue is not None
         try:
-            talk.requests, talk.completions = _sent(talk.dialogue, heard), {}
+            talk.completions = {}
+            talk.requests = next(talk.dialogue) if heard is None else talk.dialogue.send(heard)
             while not talk.requests:
-                talk.requests = _sent(talk.dialogue, ())
-        except _OverError as over:
-            chunks = chunks_of(work.parsed, over.answer.windows)
-            row = answered_row(work, chunks, over.answer, review_hidden=self.review_hidden)
+                talk.requests = talk.dialogue.send(())
+        except StopIteration as end:
+            answer: Answer = end.value
+            chunks = chunks_of(work.parsed, answer.windows)
+            row = answered_row(work, chunks, answer, review_hidden=self.review_hidden)
             talk.row = row.having(tokens=talk.tokens)
         except DocumentError as error:
             talk.row = failed_row(work.arrival, work.parsed, error.failure, error.reason).having(tokens=talk.tokens)
@@ -176,31 +180,8 @@ class _Talking(Generic[T]):
             over.append((talk.item, talk.row))
         return over
 
-    def _share_time(self) -> None:
-        """The time since the last look belongs to the documents on their way, to each the same."""
-        now = self.by.timer()
-        going = [talk for talk in self.talks if talk.dialogue]
-        for talk in going:
-            talk.seconds += (now - self.looked) / len(going)
-        self.looked = now
-
     def _progress(self, counters: Any) -> None:
         self.pulse(self.talks[0].tokens if self.talks else 0, 0)
-
-
-class _OverError(Exception):
-    """The end of a dialogue."""
-
-    def __init__(self, answer: Answer) -> None:
-        self.answer = answer
-
-
-def _sent(dialogue: Dialogue, heard: Sequence[engine.Completion] | None) -> Sequence[engine.Request]:
-    """The requests that come next. Raises _OverError with the answer at the end."""
-    try:
-        return next(dialogue) if heard is None else dialogue.send(heard)
-    except StopIteration as end:
-        raise _OverError(end.value) from None
 
 
 def chunks_of(document: Parsed, windows: Sequence[Window]) -> list[Chunk]:

@@ -76,7 +76,11 @@ def _check_there(plan: RunPlan) -> None:
     except OSError as error:
         raise _unreadable(model, error) from error
     if not there:
-        also = "" if _must_write(plan) else "; a Hugging Face folder does in place of the file"
+        also = (
+            ""
+            if (plan.task.needs == TEXT or plan.task.writing_only is not None or plan.writing is not None)
+            else "; a Hugging Face folder does in place of the file"
+        )
         remedy = did_you_mean(model.path) or f"`cloister model import FILE.gguf --name {model.name}`{also}"
         raise ModelRefusedError(f"model {model.name}: there is no file {model.path}; {remedy}")
 
@@ -120,11 +124,6 @@ def _head(model: ModelRef) -> str:
         raise ModelRefusedError(f"model {model.name}: {error}") from error
 
 
-def _must_write(plan: RunPlan) -> bool:
-    """Whether the job says that its model writes text, by its task or by keys that are for such models only."""
-    return plan.task.needs == TEXT or plan.task.writing_only is not None or plan.writing is not None
-
-
 def _check_head(plan: RunPlan, head: str) -> None:
     here = f"model {plan.model.name}: {plan.model.path} has the head {head!r}"
     if head not in plan.task.kinds:
@@ -142,16 +141,12 @@ def _check_head(plan: RunPlan, head: str) -> None:
         keys = "model.context, model.cache_mib, model.kv and task.max_tokens"
         raise ModelRefusedError(f"{here}; {keys} are for models that write text: remove them")
     if head != EMBEDDING:
-        _check_own_head(plan, here)
-
-
-def _check_own_head(plan: RunPlan, here: str) -> None:
-    try:
-        own = engine.own_head_of(plan.model.path)
-        if own is not None:
-            plan.task.check_own_head(own)
-    except (TaskRefusedError, engine.EngineError) as error:
-        raise ModelRefusedError(f"{here}; the task {name_of(plan.task)} cannot be done with it: {error}") from error
+        try:
+            own = engine.own_head_of(plan.model.path)
+            if own is not None:
+                plan.task.check_own_head(own)
+        except (TaskRefusedError, engine.EngineError) as error:
+            raise ModelRefusedError(f"{here}; the task {name_of(plan.task)} cannot be done with it: {error}") from error
 
 
 def load_model(plan: RunPlan, sha256: str, progress: Callable[[str], None]) -> Loaded:
@@ -223,20 +218,15 @@ def kept_before(path: Path) -> Iterator[None]:
     kept = path.with_name(f"{path.stem[:_LONGEST]}.{before[:12]}{path.suffix}")
     new = not kept.exists()
     if new:
-        _link(path, kept)
+        try:
+            os.link(path, kept)
+        except OSError:
+            shutil.copy2(path, kept)
     try:
         yield
     finally:
         if new and path.is_file() and file_sha256(path) == before:
             kept.unlink(missing_ok=True)
-
-
-def _link(path: Path, other: Path) -> None:
-    """A second name for a file; a copy on a file system that has one name for each."""
-    try:
-        os.link(path, other)
-    except OSError:
-        shutil.copy2(path, other)
 
 
 def model_sha256(path: Path) -> str | None:

@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO
 
+import audit
 from pipeline.atrest.ciphers import WRAPPED
 from pipeline.atrest.errors import DamagedError, EncryptedError, NoKeyError
 from pipeline.atrest.sealed import (
@@ -257,3 +258,28 @@ def _opened(path: Path) -> Iterator[int]:
         yield fd
     finally:
         os.close(fd)
+
+
+@dataclass(frozen=True)
+class Rewrapped:
+    """The name of today's key, how many files of keys there are, and how many of them were wrapped anew."""
+
+    key: str
+    keys: int
+    rewrapped: int
+
+
+def rewrap(at_rest: AtRest) -> Rewrapped:
+    """Wrap all keys anew that another key than today's has wrapped. NoKeyError, DamagedError, OSError.
+
+    All new files are on the disk before the first one takes its place. Whatever is cut off leaves each key wrapped by
+    the one key or the other, both of which site.yaml names until this has ended, and may be repeated."""
+    store = at_rest.store
+    store.tidy()
+    now, names = store.kek(), list(store.names())
+    staged = {name: store.rewrapped(name) for name in names if store.wrapped_by(name) != {now.name}}
+    if staged:
+        for name, new in staged.items():
+            new.rename(store.folder / name)
+        audit.sync_filesystem(store.folder)
+    return Rewrapped(now.name, len(names), len(staged))

@@ -20,7 +20,7 @@ from datetime import datetime
 from pathlib import Path
 
 import audit
-from pipeline.backup.copying import copy_file, give, link_file, sha256_of
+from pipeline.backup.copying import copy_file, give_folder, link_file
 from pipeline.backup.manifest import (
     About,
     BackupRefusedError,
@@ -36,6 +36,7 @@ from pipeline.backup.manifest import (
     write_manifest,
 )
 from pipeline.backup.tree import KEYS, Item, Tree, scan
+from pipeline.paths.names import file_sha256
 from pipeline.plan import Site
 from pipeline.proof.verify import Verification, verify
 from pipeline.records.journal import Recorded, record
@@ -157,17 +158,27 @@ class _Making:
         self.saved: dict[str, Saved] = {}
         self.copied = self.linked = 0
         self._site, self._part, self.before, self._keys, self._tell = site, part, before, keys, tell
-        self._known = _known(before)
+        self._known: dict[str, Saved] = {}
+        if before is not None:
+            with contextlib.suppress(BackupRefusedError):  # a damaged list: everything is copied
+                saved = read_manifest(before, read_about(before))
+                self._known = {each.item.path: each for each in saved if not each.item.folder}
 
     def make(self, open_site: Callable[[Path], Site], now: datetime) -> tuple[About, Verification]:
         """Copy until the workspace stands still, and verify the copy."""
         for top in ("", "workspace", *([KEYS] if self._keys else [])):
             (self._part / top).mkdir(mode=0o700)
         tree = self._copy_until_still()
-        self._finish_folders(tree)
+        for path in sorted(tree.items, reverse=True):  # those within others first: what is copied into one changes it
+            if (item := tree.items[path]).folder:
+                self.saved[path] = Saved(item, None)
+                give_folder(self._place(path), item)
         audit.sync_filesystem(self._part)
         self._check_others()
-        site = self._with_key(open_site(self._part / "workspace"))
+        site, own = open_site(self._part / "workspace"), self._site.at_rest
+        if site.at_rest.on:  # the workspace's own key of what is encrypted need not be in the copy
+            key_files = replace(site.at_rest, key_file=own.key_file, previous_file=own.previous_file)
+            site = replace(site, at_rest=key_files)
         verification = verify(site, lambda done, total: self._tell("verifying", done, total))
         about = About(
             this_version().version, now.isoformat(timespec="seconds"), site.origin, site.public_key, verification.size,
@@ -177,13 +188,6 @@ class _Making:
         write_about(self._part, about)
         audit.sync_filesystem(self._part)
         return about, verification
-
-    def _with_key(self, copy: Site) -> Site:
-        """The copy with the workspace's own key of what is encrypted, which need not be in it."""
-        own = self._site.at_rest
-        if not copy.at_rest.on:
-            return copy
-        return replace(copy, at_rest=replace(copy.at_rest, key_file=own.key_file, previous_file=own.previous_file))
 
     def _copy_until_still(self) -> Tree:
         tree = self._scan()
@@ -250,29 +254,8 @@ class _Making:
         folder, rest = place_of(self._part, path)
         return folder / rest
 
-    def _finish_folders(self, tree: Tree) -> None:
-        """Give folders their modes and times, those within others first: what is copied into one changes it."""
-        for path in sorted(tree.items, reverse=True):
-            if (item := tree.items[path]).folder:
-                self.saved[path] = Saved(item, None)
-                handle = os.open(self._place(path), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-                try:
-                    give(handle, replace(item, mode=item.mode | 0o700))
-                finally:
-                    os.close(handle)
-
     def _check_others(self) -> None:
         """Read again what the log does not tell of: models, job files, keys and what waits."""
         for path, each in self.saved.items():
-            if each.sha256 and path.split("/")[0] not in _VERIFIED and sha256_of(self._place(path)) != each.sha256:
+            if each.sha256 and path.split("/")[0] not in _VERIFIED and file_sha256(self._place(path)) != each.sha256:
                 raise BackupRefusedError(self._place(path), "has other bytes than were written", "check that disk")
-
-
-def _known(before: Path | None) -> dict[str, Saved]:
-    """The files of the backup before."""
-    if before is None:
-        return {}
-    try:
-        return {each.item.path: each for each in read_manifest(before, read_about(before)) if not each.item.folder}
-    except BackupRefusedError:  # a damaged list: everything is copied
-        return {}

@@ -144,11 +144,8 @@ def read_manifest(backup: Path, about: About) -> Iterator[Saved]:
             raise BackupRefusedError(backup / FILES, "has other bytes than backup.json says", "take another backup")
         file.seek(0)
         for line in file:
-            yield _saved(backup, json.loads(line))
-
-
-def _saved(backup: Path, said: dict[str, Any]) -> Saved:
-    sha256 = said.pop("sha256")
-    if not _OUTSIDE.isdisjoint(said["path"].split("/")):
-        raise BackupRefusedError(backup / FILES, f"names {said['path']!r}, which leads out of the workspace")
-    return Saved(Item(**{**said, "changed": tuple(said["changed"])}, folder=sha256 is None), sha256)
+            said = json.loads(line)
+            sha256 = said.pop("sha256")
+            if not _OUTSIDE.isdisjoint(said["path"].split("/")):
+                raise BackupRefusedError(backup / FILES, f"names {said['path']!r}, which leads out of the workspace")
+            yield Saved(Item(**{**said, "changed": tuple(said["changed"])}, folder=sha256 is None), sha256)

@@ -3,14 +3,13 @@
 site.yaml is written last: only with it the folder is a workspace, and a restore that was cut off leaves none.
 """
 
-import os
 import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import audit
-from pipeline.backup.copying import copy_file, give, sha256_of
+from pipeline.backup.copying import copy_file, give_folder
 from pipeline.backup.making import Tell
 from pipeline.backup.manifest import (
     WORKSPACE,
@@ -23,6 +22,7 @@ from pipeline.backup.manifest import (
     read_manifest,
 )
 from pipeline.backup.tree import KEYS, STATE
+from pipeline.paths.names import file_sha256
 from pipeline.plan import Site
 from pipeline.proof.verify import Verification, verify
 from pipeline.records.journal import Recorded, record
@@ -108,7 +108,7 @@ def _check_target(backup: Path, target: Path) -> None:
 def _check_site(backup: Path, saved: Iterable[Saved], open_site: Callable[[Path], Site]) -> None:
     """Let `open_site` refuse what this version does not understand, before anything is copied."""
     file = backup / WORKSPACE / _SITE
-    if file.is_file() and sha256_of(file) in [each.sha256 for each in saved if each.item.path == _SITE]:
+    if file.is_file() and file_sha256(file) in [each.sha256 for each in saved if each.item.path == _SITE]:
         open_site(file.parent)
 
 
@@ -126,7 +126,8 @@ def _fill(backup: Path, target: Path, saved: list[Saved], tell: Tell) -> None:
             audit.sync_filesystem(target)
         _bring(backup, target, each)
         tell("restoring", number, len(files))
-    _finish(target, folders)
+    for each in sorted(folders, key=lambda folder: folder.item.path, reverse=True):  # those within others first
+        give_folder(target / each.item.path, each.item)
     audit.sync_filesystem(target)
 
 
@@ -140,16 +141,6 @@ def _bring(backup: Path, target: Path, saved: Saved) -> None:
     if sha256 != saved.sha256:
         found = f"has other bytes than when the backup was made (sha256 {sha256[:12]}…, not {saved.sha256:.12}…)"
         raise BackupRefusedError(folder / path, found, "take another backup")
-
-
-def _finish(target: Path, folders: Iterable[Saved]) -> None:
-    """Give folders their modes and times, those within others first."""
-    for each in sorted(folders, key=lambda folder: folder.item.path, reverse=True):
-        handle = os.open(target / each.item.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            give(handle, replace(each.item, mode=each.item.mode | 0o700))
-        finally:
-            os.close(handle)
 
 
 def _empty(target: Path, made: bool) -> None:

@@ -71,12 +71,8 @@ def made_by(member: Member) -> dict[str, Any]:
     """The worker that made a row, as the row's entry tells of it."""
     assert member.identity is not None
     known = member.identity
-    return {
-        "worker": known.worker,
-        "host": known.host,
-        "engine": dict(member.facts),
-        "isolation": dict(member.isolation),
-    }
+    engine_, held = dict(member.facts), dict(member.isolation)
+    return {"worker": known.worker, "host": known.host, "engine": engine_, "isolation": held}
 
 
 @dataclass
@@ -106,19 +102,30 @@ class _Answering(Generic[T]):
             if piece := self.sharing.for_head():
                 self._answer([piece])
             elif not crew.roster.working() and not crew.wait_for_some():
-                self._answer_here()
-            self._hear()
-            self._give_up()
+                self._answer(list(itertools.islice(iter(self.sharing.any_for_head, None), _HERE)))
+            # Hear what came back; wait a little for it, and tell the run that it goes on.
+            self.pulse(0, 0)
+            for event, facts in self.by.crew.notes():
+                self.by.note(event, **facts)
+            waits = any(self.sharing.has.values()) and not self.places.get(self.first, _NOWHERE).over
+            with contextlib.suppress(queue.Empty):
+                if waits:
+                    self._take_back(*self.back.get(timeout=_LOOK_SECONDS))
+                while True:
+                    self._take_back(*self.back.get_nowait())
+            hopeless = self.sharing.hopeless(time.monotonic())
+            for member in self.by.crew.roster.working() if hopeless else ():
+                if member.key in hopeless:
+                    self.by.crew.dismiss(member, BadWorkerError("it had documents for far too long"))
             if over := self._over():
                 yield over
 
-    def _room(self) -> int:
-        return places_for(len(self.by.crew.roster.working()))
-
     def _take_in(self) -> None:
         """Take in what there is room for; not more at once than a worker takes, so that nobody waits for a group."""
-        taken = 0
-        while self.more and len(self.places) < self._room() and self.characters < CHARACTERS and taken < DOCUMENTS:
+        taken, working = 0, self.by.crew.roster.working
+        while self.more and len(self.places) < places_for(len(working())) and taken < DOCUMENTS:
+            if self.characters >= CHARACTERS:
+                return
             item = next(self.items, None)
             if item is None:
                 self.more = False
@@ -128,13 +135,9 @@ class _Answering(Generic[T]):
                 self.sharing.add(self.count, len(item.parsed.text))
                 self.characters += len(item.parsed.text)
             self.count, taken = self.count + 1, taken + 1
-            if not self.back.empty() or self._somebody_waits():
+            idle = any(not self.sharing.has.get(member.key) for member in working())
+            if not self.back.empty() or (idle and self.sharing.is_enough()):
                 return
-
-    def _somebody_waits(self) -> bool:
-        """Whether a worker has nothing, and there is enough for it."""
-        idle = any(not self.sharing.has.get(member.key) for member in self.by.crew.roster.working())
-        return idle and self.sharing.is_enough()
 
     def _give_out(self) -> None:
         """Give each worker what it should have; the fastest first."""
@@ -153,18 +156,6 @@ class _Answering(Generic[T]):
         items = (self.places[piece.number].item for piece in group.pieces)
         return [item for item in items if isinstance(item, Work)]
 
-    def _hear(self) -> None:
-        """Hear what came back; wait a little for it, and tell the run that it goes on."""
-        self.pulse(0, 0)
-        for event, facts in self.by.crew.notes():
-            self.by.note(event, **facts)
-        waits = any(self.sharing.has.values()) and not self.places.get(self.first, _NOWHERE).over
-        with contextlib.suppress(queue.Empty):
-            if waits:
-                self._take_back(*self.back.get(timeout=_LOOK_SECONDS))
-            while True:
-                self._take_back(*self.back.get_nowait())
-
     def _take_back(self, member: Member, group: Group, done: Future[dict[str, Any]]) -> None:
         """Take the rows of a group, unless they came before from another worker."""
         works = self._works(group) if group.name in self.sharing.groups else []
@@ -180,18 +171,6 @@ class _Answering(Generic[T]):
         member.documents += len(rows)
         for piece, row in zip(group.pieces, rows, strict=True):
             self._put(piece, row.having(made_by=made_by(member)))
-
-    def _give_up(self) -> None:
-        """Let those go who have documents and never answer, though they say that they live."""
-        hopeless = self.sharing.hopeless(time.monotonic())
-        for member in self.by.crew.roster.working() if hopeless else ():
-            if member.key in hopeless:
-                self.by.crew.dismiss(member, BadWorkerError("it had documents for far too long"))
-
-    def _answer_here(self) -> None:
-        """Answer some documents on this machine: no worker is there."""
-        pieces = list(itertools.islice(iter(self.sharing.any_for_head, None), _HERE))
-        self._answer(pieces)
 
     def _answer(self, pieces: Sequence[Piece]) -> None:
         works = [cast(Work, self.places[piece.number].item) for piece in pieces]

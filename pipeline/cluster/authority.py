@@ -1,7 +1,5 @@
 """The site's own authority for its cluster: it makes the credentials of the head and of workers."""
 
-import os
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -11,6 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+import audit
 from pipeline.cluster.errors import ClusterError
 from pipeline.cluster.peers import HEAD_ROLE, WORKER_ROLE
 
@@ -43,7 +42,8 @@ def issue_credential(folder: Path, path: Path, role: str, now: datetime | None =
         )
         .sign(signer, None)
     )
-    _write(path, [_pem(key), *(each.public_bytes(Encoding.PEM) for each in (certificate, authority))])
+    parts = [_pem(key), *(each.public_bytes(Encoding.PEM) for each in (certificate, authority))]
+    audit.write_file_atomically(path, b"".join(parts), mode=0o600)
 
 
 def _authority(folder: Path, now: datetime) -> tuple[x509.Certificate, Ed25519PrivateKey]:
@@ -57,7 +57,7 @@ def _authority(folder: Path, now: datetime) -> tuple[x509.Certificate, Ed25519Pr
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .sign(key, None)
         )
-        _write(path, [_pem(key), made.public_bytes(Encoding.PEM)])
+        audit.write_file_atomically(path, _pem(key) + made.public_bytes(Encoding.PEM), mode=0o600)
     data = path.read_bytes()
     try:
         key = load_pem_private_key(data, None)  # type: ignore[assignment]
@@ -89,13 +89,3 @@ def _name(common: str, unit: str) -> x509.Name:
 
 def _pem(key: Ed25519PrivateKey) -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-
-
-def _write(path: Path, parts: Sequence[bytes]) -> None:
-    """Write a file that nobody else may read, whole or not at all. OSError."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(b"".join(parts))
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)

@@ -71,19 +71,28 @@ class Calls:
 
     async def _send(self, some: Sequence[_Waiting], timeout: float) -> None:
         """Send documents in one message, and give each its answer, or what went wrong."""
-        answers: Sequence[dict[str, Any] | Exception]
+        answers: Any
         try:
             room = sum(one.room for one in some)
             patience = timeout * max(1.0, len(some) / _READ_BESIDE)
             said = await self.call("read_many", patience, room=room, documents=[dict(one.message) for one in some])
-            answers = _one_each(said.get("answers"), len(some))
+            answers = said.get("answers")
+            is_whole = isinstance(answers, list | tuple) and len(answers) == len(some)
+            if not is_whole or not all(isinstance(one, dict) for one in answers):
+                raise BadWorkerError("it did not answer to each document")
         except (WorkerLostError, BadWorkerError, WorkerRefusedError) as error:
             answers = [error] * len(some)
         except asyncio.CancelledError:
             answers = [WorkerLostError("it is gone")] * len(some)
         for one, answer in zip(some, answers, strict=True):
-            if not one.answer.done():  # the run may have ended
-                _settle(one.answer, answer)
+            if one.answer.done():  # the run may have ended
+                continue
+            try:
+                if isinstance(answer, Exception):
+                    raise answer
+                one.answer.set_result(_checked(answer))
+            except (WorkerLostError, BadWorkerError, WorkerRefusedError) as error:
+                one.answer.set_exception(error)
 
     async def listed(self) -> Mapping[str, Mapping[str, Any]]:
         """The workers that a scheduler lists, by address. WorkerLostError."""
@@ -139,27 +148,6 @@ def _checked(answer: dict[str, Any]) -> dict[str, Any]:
     if "failed" in answer:
         raise BadWorkerError(f"it failed: {_told(answer['failed'])}")
     return answer
-
-
-def _one_each(answers: object, count: int) -> Sequence[dict[str, Any]]:
-    """The answers to so many documents. BadWorkerError."""
-    if (
-        not isinstance(answers, list | tuple)
-        or len(answers) != count
-        or not all(isinstance(one, dict) for one in answers)
-    ):
-        raise BadWorkerError("it did not answer to each document")
-    return answers
-
-
-def _settle(waits: "asyncio.Future[dict[str, Any]]", answer: dict[str, Any] | Exception) -> None:
-    """Give an answer to who waits for it, or what went wrong."""
-    try:
-        if isinstance(answer, Exception):
-            raise answer
-        waits.set_result(_checked(answer))
-    except (WorkerLostError, BadWorkerError, WorkerRefusedError) as error:
-        waits.set_exception(error)
 
 
 def _told(said: object) -> str:

@@ -74,37 +74,25 @@ class Duties:
         are held. WorkerRefusedError, with why."""
         with self._lock:
             ready = self._accepted.get(told.digest)
-            if ready is None:
-                self._make_room()
+            while ready is None and len(self._accepted) >= MOST:  # the oldest that nothing is under way for goes
+                if not (idle := [digest for digest, other in self._accepted.items() if not other.under_way]):
+                    again = "it is asked again until one of them has ended"
+                    raise WorkerRefusedError(f"it works for {MOST} other runs, which is the most; {again}")
+                self._accepted.pop(idle[0]).close()
         try:
             ready = ready or self._ready(told)
         except _NoRoomError:
-            if not self._forget_idle():
+            with self._lock:
+                idle = [digest for digest, ready in self._accepted.items() if not ready.under_way]
+                for digest in idle:
+                    self._accepted.pop(digest).close()
+            if not idle:
                 raise
             ready = self._ready(told)  # what was held for other runs left too little memory
         with self._lock:
             self._accepted.pop(told.digest, None)
             self._accepted[told.digest] = ready  # as the newest
         return {"engine": dict(ready.model.facts), "isolation": ready.pool.isolation}
-
-    def _make_room(self) -> None:
-        """Forget the oldest commission of those that nothing is under way for, so that no run takes the parsers from
-        under another one. WorkerRefusedError where each is worked on."""
-        while len(self._accepted) >= MOST:
-            idle = [digest for digest, ready in self._accepted.items() if not ready.under_way]
-            if not idle:
-                raise WorkerRefusedError(
-                    f"it works for {MOST} other runs, which is the most; it is asked again until one of them has ended"
-                )
-            self._accepted.pop(idle[0]).close()
-
-    def _forget_idle(self) -> bool:
-        """Forget all commissions that nothing is under way for; whether there were any."""
-        with self._lock:
-            idle = [digest for digest, ready in self._accepted.items() if not ready.under_way]
-            for digest in idle:
-                self._accepted.pop(digest).close()
-        return bool(idle)
 
     @contextlib.contextmanager
     def _by(self, digest: str) -> Iterator[_Accepted]:
@@ -153,19 +141,16 @@ class Duties:
 
     def read(self, digest: str, name: str, options: Mapping[str, Any], data: bytes) -> dict[str, Any]:
         """Read one document: "parsed" with what it unpacks to, or its failure."""
-        with self._by(digest) as ready:
-            return self._read(ready.reading, name, Options(**options), data)
-
-    def _read(self, reading: ReadHere, name: str, options: Options, data: bytes) -> dict[str, Any]:
         files = list[IO[bytes]]()
 
         def scratch() -> IO[bytes]:
             files.append(_in_memory("unpacked"))
             return files[-1]
 
-        with _in_memory("document", data) as document:
+        with self._by(digest) as ready, _in_memory("document", data) as document:
             try:
-                parsed, out = reading(document.fileno(), name, options, scratch, lambda: self._closed)
+                told = Options(**options)
+                parsed, out = ready.reading(document.fileno(), name, told, scratch, lambda: self._closed)
                 out.seek(0)
                 return {"parsed": format_document(parsed), "unpacked": out.read() if parsed.members else b""}
             except DocumentError as error:

@@ -59,25 +59,17 @@ def read_credential(path: Path, role: str, now: datetime | None = None) -> Crede
         certificate = x509.load_pem_x509_certificate(parts[1].encode())
     except ValueError as error:
         raise ClusterError(f"{path}: its certificate cannot be read: {error}") from error
-    _check_dates(path, certificate, now or datetime.now(UTC))
-    if (found := _unit(certificate)) != role:
-        raise ClusterError(f"{path}: this credential is for a {found or 'holder without a role'}, and not for a {role}")
-    return Credential(path, *parts)
-
-
-def _check_dates(path: Path, certificate: x509.Certificate, now: datetime) -> None:
-    begins, ends = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    now, begins, ends = now or datetime.now(UTC), certificate.not_valid_before_utc, certificate.not_valid_after_utc
     if now > ends:
-        raise ClusterError(
-            f"{path}: its certificate expired on {ends:%Y-%m-%d}; `cloister cluster credential` makes another"
-        )
+        remedy = "`cloister cluster credential` makes another"
+        raise ClusterError(f"{path}: its certificate expired on {ends:%Y-%m-%d}; {remedy}")
     if now < begins:
         raise ClusterError(f"{path}: its certificate is valid from {begins:%Y-%m-%d %H:%M} UTC on; is the clock right?")
-
-
-def _unit(certificate: x509.Certificate) -> str:
     units = certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATIONAL_UNIT_NAME)
-    return str(units[0].value) if units else ""
+    found = str(units[0].value) if units else ""
+    if found != role:
+        raise ClusterError(f"{path}: this credential is for a {found or 'holder without a role'}, and not for a {role}")
+    return Credential(path, *parts)
 
 
 def role_of(peer: Mapping[str, Any] | None) -> str:

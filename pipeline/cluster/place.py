@@ -1,12 +1,12 @@
 """The folder of a worker in which files lie by their sha256: models and learned heads, each sent once."""
 
-import hashlib
 import os
 import re
 from pathlib import Path
 from typing import Final
 
 from pipeline.cluster.errors import ClusterError
+from pipeline.paths.names import file_sha256
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 MODEL, HEAD = ".gguf", ".head"
@@ -21,7 +21,7 @@ class Place:
         self.folder = folder
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._own = {sha256_of(path) + path.suffix: path for path in sorted(folder.iterdir()) if _is_own(path)}
+            self._own = {file_sha256(path) + path.suffix: path for path in sorted(folder.iterdir()) if _is_own(path)}
         except OSError as error:
             raise ClusterError(f"{error.filename or folder}: {error.strerror}; name another folder") from error
         if not os.access(folder, os.W_OK):
@@ -57,7 +57,7 @@ class Place:
                 return False
             file.flush()
             os.fsync(file.fileno())
-        if (found := sha256_of(partial)) != sha256:
+        if (found := file_sha256(partial)) != sha256:
             partial.unlink()
             raise ValueError(f"the file that came has sha256 {found}, expected {sha256}")
         partial.replace(self.path(sha256, ending))
@@ -65,12 +65,6 @@ class Place:
 
     def _partial(self, sha256: str, ending: str) -> Path:
         return self.folder / f".{self.path(sha256, ending).name}.part"
-
-
-def sha256_of(path: Path) -> str:
-    """The sha256 of a file. OSError."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _is_own(path: Path) -> bool:

@@ -96,7 +96,11 @@ class Sharing:
         """The group that a worker should have now, of `workers` in all; None for none. `more`: others will come."""
         if len(self.has.get(worker, ())) >= AT_A_TIME:
             return None
-        if more and self._is_little(worker) and now - self.given.get(worker, -_SHORT) < _SHORT:
+        if (
+            more
+            and (0 < self.characters < _SHORT * self.speeds.get(worker, 0.0))
+            and now - self.given.get(worker, -_SHORT) < _SHORT
+        ):
             return None
         if self.waiting and self.waiting[0].lost < _LOST:
             least = self.grouping.least if more else min(self.grouping.least, len(self.waiting) // (2 * workers))
@@ -110,10 +114,6 @@ class Sharing:
         group.to[worker] = self.given[worker] = now
         self.has.setdefault(worker, {})[group.name] = group
         return group
-
-    def _is_little(self, worker: str) -> bool:
-        """Whether what waits is computed at once."""
-        return 0 < self.characters < _SHORT * self.speeds.get(worker, 0.0)
 
     def is_enough(self) -> bool:
         """Whether what waits is a group for a worker that has nothing."""
@@ -162,7 +162,7 @@ class Sharing:
             worker
             for worker, groups in self.has.items()
             for group in groups.values()
-            if now - group.to[worker] > _WAITED + _HOPELESS * self._expected_of(worker, group)
+            if now - group.to[worker] > _WAITED + _HOPELESS * (AT_A_TIME * group.size / self._speed_of(worker))
         }
 
     def _room(self, worker: str, workers: int, *, more: bool) -> float:
@@ -220,7 +220,3 @@ class Sharing:
 
     def _speed_of(self, worker: str) -> float:
         return self.speeds.get(worker) or FIRST / self.grouping.seconds
-
-    def _expected_of(self, worker: str, group: Group) -> float:
-        """The seconds that a group should take a worker, with one before it."""
-        return AT_A_TIME * group.size / self._speed_of(worker)

@@ -107,7 +107,17 @@ def _ask_model(contents: Contents, path: Path, sha256: str, texts: Sequence[str]
     if engine.head_of(path) == TEXT:
         writer = engine.load_decoder(path, cache_mib=_CACHE_MIB, progress=progress)
         _check_same(path, sha256, writer.sha256)
-        return Answered(_written(writer, texts))
+        # The digest of short answers: their tokens, with the probability of each.
+        prompts = (writer.prompt([{"role": "user", "content": text}]) for text in texts)
+        requests = [engine.Request(prompt, _WRITTEN) for prompt in prompts]
+        digest, answers = hashlib.sha256(), dict[int, Any](writer.generate(requests))
+        for number in range(len(requests)):
+            answer = answers[number]
+            if answer.finish == "failed":
+                raise ModelRefusedError(f"golden text {number + 1}: {answer.reason}")
+            digest.update(struct.pack("<Q", answer.ids.size))
+            digest.update(answer.ids.astype("<i4").tobytes() + answer.logprobs.astype("<f4").tobytes())
+        return Answered(digest.hexdigest())
     model = engine.load(path, progress=progress)
     _check_same(path, sha256, model.sha256)
     how = _HOW.get(engine.head_of(path))
@@ -147,17 +157,3 @@ def _check_same(path: Path, sha256: str, found: str) -> None:
 
 def _digest(values: NDArray[np.float32]) -> str:
     return hashlib.sha256(values.astype("<f4").tobytes()).hexdigest()
-
-
-def _written(model: engine.LanguageModel, texts: Sequence[str]) -> str:
-    """The digest of short answers: their tokens, with the probability of each."""
-    prompts = (model.prompt([{"role": "user", "content": text}]) for text in texts)
-    requests = [engine.Request(prompt, _WRITTEN) for prompt in prompts]
-    digest, answers = hashlib.sha256(), dict[int, Any](model.generate(requests))
-    for number in range(len(requests)):
-        answer = answers[number]
-        if answer.finish == "failed":
-            raise ModelRefusedError(f"golden text {number + 1}: {answer.reason}")
-        digest.update(struct.pack("<Q", answer.ids.size))
-        digest.update(answer.ids.astype("<i4").tobytes() + answer.logprobs.astype("<f4").tobytes())
-    return digest.hexdigest()

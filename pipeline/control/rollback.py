@@ -8,7 +8,7 @@ from pipeline.control.files import HEAD, MODEL, Contents
 from pipeline.errors import ModelRefusedError
 from pipeline.heads import head_path
 from pipeline.outbox.recover import recovered_log
-from pipeline.plan import HeadRef, ModelRef, RunPlan, Site
+from pipeline.plan import HeadRef, ModelRef, RunPlan
 from pipeline.records.entries import fold, read_entries
 from pipeline.records.register import Admissions, refusal_of
 from pipeline.records.settings import KeptSettings
@@ -72,7 +72,9 @@ def roll_back(
         fold(read_entries(plan.site), known, settings, uses)
         before = _now(plan, contents)
         wanted, passed = _choose(plan, uses.used(settings), before, known, to)
-        after = _found(contents, wanted)
+        head = None if wanted.head is None else _name(contents, f"{wanted.head}{HEAD}", wanted.head_sha256)
+        model = _name(contents, f"{wanted.model}{MODEL}", wanted.sha256)
+        after = ModelAndHead(model, wanted.sha256, head, wanted.head_sha256)
         write(after)
         record = JobRolledBack(of_job=plan.job, before=before, after=after, by=by, reason=reason)
         number = log.commit([record])
@@ -96,9 +98,19 @@ def _choose(
     """The newest that has other bytes than the present one and may be used, and why others before it may not."""
     passed = list[str]()
     for each in used:
-        if _bytes(each) == _bytes(now) or (to and not _is_meant(each, to)):
+        if _bytes(each) == _bytes(now) or (
+            to and not any(sha256 is not None and sha256.startswith(to) for sha256 in _bytes(each))
+        ):
             continue
-        if told := refusal_of(_reference(plan.site, each), known, required=plan.site.require_admission):
+        site = plan.site
+        head = None
+        if each.head is not None:
+            head = HeadRef(each.head, head_path(site.models, each.head), each.head_sha256)
+        if told := refusal_of(
+            ModelRef(each.model, site.models / f"{each.model}{MODEL}", each.sha256, head=head),
+            known,
+            required=plan.site.require_admission,
+        ):
             passed.append(told)
         else:
             return each, tuple(passed)
@@ -109,29 +121,10 @@ def _bytes(used: ModelAndHead) -> tuple[str | None, str | None]:
     return used.sha256, used.head_sha256
 
 
-def _is_meant(used: ModelAndHead, to: str) -> bool:
-    return any(sha256 is not None and sha256.startswith(to) for sha256 in _bytes(used))
-
-
 def _nothing(job: str, to: str | None, passed: list[str]) -> str:
     what = f"with a model or head whose sha256 begins with {to}" if to else "with another model or head than now"
     told = f"no run of {job} began {what}"
     return f"{told} that may be used: {'; '.join(passed)}" if passed else f"{told}, by the log"
-
-
-def _reference(site: Site, used: ModelAndHead) -> ModelRef:
-    head = None
-    if used.head is not None:
-        head = HeadRef(used.head, head_path(site.models, used.head), used.head_sha256)
-    return ModelRef(used.model, site.models / f"{used.model}{MODEL}", used.sha256, head=head)
-
-
-def _found(contents: Contents, wanted: ModelAndHead) -> ModelAndHead:
-    """Find the model and head by their bytes, under the names that the files have now. Raises ModelRefusedError where
-    they are gone."""
-    head = None if wanted.head is None else _name(contents, f"{wanted.head}{HEAD}", wanted.head_sha256)
-    model = _name(contents, f"{wanted.model}{MODEL}", wanted.sha256)
-    return ModelAndHead(model, wanted.sha256, head, wanted.head_sha256)
 
 
 def _name(contents: Contents, named: str, sha256: str | None) -> str:

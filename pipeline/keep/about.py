@@ -21,7 +21,8 @@ class About:
 
 def about(site: Site, wanted: str) -> About:
     """Find a document by sha256 (six digits or more) or path. LookupError with the remedy, audit.AuditError."""
-    document = _document(site, wanted)
+    found = {entry.document for entry in _documents(site) if entry.document and is_meant(entry, wanted)}
+    document = only_one(found, wanted)
     return _about(site, document, {document})
 
 
@@ -53,11 +54,6 @@ def _about(site: Site, document: str, documents: set[str]) -> About:
                 entries.append(entry)
                 documents |= {entry.document} if entry.document else set()
     return About(document, frozenset(documents), tuple(entries))
-
-
-def _document(site: Site, wanted: str) -> str:
-    found = {entry.document for entry in _documents(site) if entry.document and is_meant(entry, wanted)}
-    return only_one(found, wanted)
 
 
 def _documents(site: Site) -> Iterator[Document]:

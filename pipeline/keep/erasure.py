@@ -3,14 +3,13 @@
 The log stays as it is, and as provable as before: a private job's entries only cannot be opened any more.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import audit
 from pipeline.keep.about import About, about, containers_of, with_containers
 from pipeline.keep.holds import holds
-from pipeline.keep.shown import reports_showing
 from pipeline.outbox.commit import write_without
 from pipeline.outbox.deletion import Deletions, delete
 from pipeline.outbox.placement import archive_folder, sync
@@ -19,7 +18,7 @@ from pipeline.paths.names import failed_apart, failed_name, file_sha256
 from pipeline.plan import Site
 from pipeline.records import types
 from pipeline.records.entries import fold, read_entries
-from pipeline.records.types import Deleted, Document, Inputs, MadeFile, Part, RewrittenPart
+from pipeline.records.types import Deleted, Document, Inputs, MadeFile, Part, Reported, RewrittenPart
 from pipeline.states import State
 
 _MOST = 60_000  # bytes: an entry may have 65,535 in all
@@ -76,19 +75,10 @@ def erase(
         assert number is not None
         delete(site, record)
         log.commit([Deleted(deletion=number)])
-    around = tuple(_around(site, found)) if archive else ()
+    kept = (each for each in containers_of(site, found) if _has_bytes(site.root, each)) if archive else ()
+    around = tuple(dict.fromkeys(Around(str(each.document), each.job, each.path) for each in kept))
     gone = sum(len(part.entries) for part in record.rows)
     return Erased(number, found.document, record.entries, named, len(record.archive), gone, around)
-
-
-def _around(site: Site, found: About) -> Iterator[Around]:
-    """The documents in which the bytes of these are kept still."""
-    told = {
-        Around(entry.document, entry.job, entry.path): None
-        for entry in containers_of(site, found)
-        if entry.document and _has_bytes(site.root, entry)
-    }
-    yield from told
 
 
 def _refuse(site: Site, found: About, archive: bool, rows: bool) -> None:
@@ -114,12 +104,6 @@ def _has_bytes(root: Path, entry: Document) -> bool:
     return failed or archive_folder(root, entry.job, entry.document).exists()
 
 
-def _told(site: Site, paths: set[str]) -> list[int]:
-    """The entries of private jobs that say why an input of these paths got no row."""
-    hidden = (entry for entry in read_entries(site) if isinstance(entry, Inputs) and entry.private is not None)
-    return [entry.n for entry in hidden if not paths.isdisjoint(entry.paths or ())]
-
-
 def _record(site: Site, found: About, archive: bool, rows: bool) -> types.Erased:
     """The record of what goes; the parts without the rows are written, and wait for their place."""
     before = fold(read_entries(site), Deletions())
@@ -130,8 +114,12 @@ def _record(site: Site, found: About, archive: bool, rows: bool) -> types.Erased
     private = [entry.n for entry in found.entries if entry.private is not None]
     reports = reports_showing(site, found.entries, {entry.n for entry in found.entries} if rows else set(private))
     private += [report.n for report in reports if report.private is not None]
+    paths = {entry.path for entry in found.entries}
+    for entry in read_entries(site):  # those of private jobs that say why an input of these paths got no row
+        if isinstance(entry, Inputs) and entry.private is not None and not paths.isdisjoint(entry.paths or ()):
+            private.append(entry.n)
     return types.Erased(
-        entries=tuple(sorted([*private, *_told(site, {entry.path for entry in found.entries})])),
+        entries=tuple(sorted(private)),
         archive=answered if archive else (),
         failed=failed if archive else (),
         markdown=tuple(sorted([*(_markdown(site, found) if rows else ()), *(report.n for report in reports)])),
@@ -145,13 +133,12 @@ def _markdown(site: Site, found: About) -> tuple[int, ...]:
     batches = {entry.parent for entry in found.entries if entry.parent}
     read = (entry for entry in read_entries(site) if isinstance(entry, Document)) if batches else ()
     around = [entry for entry in read if entry.outputs and {entry.document, entry.parent} & batches]
-    theirs = (e for e in (*found.entries, *around) if any(_is(site.root, made) for made in e.made_files))
+    theirs = (e for e in (*found.entries, *around) if _any_is_there(site.root, e.made_files))
     return tuple(sorted({entry.n for entry in theirs}))
 
 
-def _is(root: Path, made: MadeFile) -> bool:
-    file = root / made.file
-    return file.is_file() and file_sha256(file) == made.sha256
+def _any_is_there(root: Path, made: Iterable[MadeFile]) -> bool:
+    return any((root / each.file).is_file() and file_sha256(root / each.file) == each.sha256 for each in made)
 
 
 def _rewritten(site: Site, found: About, before: Deletions) -> Iterator[RewrittenPart]:
@@ -182,3 +169,19 @@ def _proved(site: Site, parts: Collection[str]) -> dict[str, tuple[int, str]]:
         elif isinstance(entry, types.Erased):
             proved |= {part.file: (part.part, part.sha256) for part in entry.rows if part.file in parts}
     return proved
+
+
+def reports_showing(site: Site, entries: Collection[Document], gone: Collection[int]) -> list[Reported]:
+    """The last report of each night that shows one of the rows `gone`, as far as its files are still there. One whose
+    entry cannot be opened does if it tells of a night in which one of `entries` came."""
+    numbers = {entry.n for entry in entries if entry.n in gone}
+    last: dict[tuple[str, str], Reported] = {}
+    for entry in read_entries(site):
+        if isinstance(entry, Reported):
+            last[entry.job, entry.night] = entry
+    found = list[Reported]()
+    for report in last.values():
+        shown = range(report.first, report.n) if report.rows is None else frozenset(report.rows)
+        if any(number in shown for number in numbers) and _any_is_there(site.root, report.made_files):
+            found.append(report)
+    return found

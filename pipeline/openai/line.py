@@ -77,18 +77,10 @@ def _check(value: Any) -> None:
         if depth > DEEPEST:
             raise LineError(_DEEP)
         for text in (one for one in level if isinstance(one, str) and not one.isascii()):
-            _check_text(text)
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                raise LineError("a text in it has half of a surrogate pair, which is no character") from None
         inner = [one for one in level if isinstance(one, dict | list)]
-        level = [each for one in inner for each in (_both(one) if isinstance(one, dict) else one)]
+        level = [each for one in inner for each in ([*one, *one.values()] if isinstance(one, dict) else one)]
         depth += 1
-
-
-def _both(value: dict[str, Any]) -> list[Any]:
-    return [*value, *value.values()]
-
-
-def _check_text(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise LineError("a text in it has half of a surrogate pair, which is no character") from None

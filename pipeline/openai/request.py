@@ -4,11 +4,12 @@ Nothing is passed over: a parameter is honoured, or makes no difference to the a
 https://platform.openai.com/docs/api-reference/chat/create, as of 2026-11.
 """
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pipeline.openai import parameters
+import engine
 from pipeline.openai.line import LineError, read_line
 from pipeline.openai.refused import RefusedError, refuse, refuse_line, shown
 
@@ -56,10 +57,15 @@ def _chat(line: Mapping[str, Any], models: Collection[str]) -> Chat:
     body = _frame(line)
     _model(body, models)
     given = {key: value for key, value in body.items() if value is not None}
-    parameters.check(given)
+    check(given)
+    found = body.get("messages")
+    if found is None:
+        refuse("missing_required_parameter", "messages", "there are none")
+    if not isinstance(found, list) or not found:
+        refuse("invalid_type", "messages", f"found {shown(found)}, expected a list of at least one message")
     return Chat(
         custom_id=line["custom_id"],
-        messages=_messages(body),
+        messages=tuple(_message(f"messages[{index}]", message) for index, message in enumerate(found)),
         limit=_limit(given),
         form=_form(given.get("response_format", {"type": "text"})),
         stop=_stops(given.get("stop", [])),
@@ -91,15 +97,6 @@ def _model(body: Mapping[str, Any], models: Collection[str]) -> None:
     if body["model"] not in tuple(models):
         expected = f"expected {' or '.join(models)}; task.models of the job says what else it may be called"
         refuse("model_not_found", "model", f"found {shown(body['model'])}, {expected}", 404)
-
-
-def _messages(body: Mapping[str, Any]) -> tuple[Message, ...]:
-    found = body.get("messages")
-    if found is None:
-        refuse("missing_required_parameter", "messages", "there are none")
-    if not isinstance(found, list) or not found:
-        refuse("invalid_type", "messages", f"found {shown(found)}, expected a list of at least one message")
-    return tuple(_message(f"messages[{index}]", message) for index, message in enumerate(found))
 
 
 def _message(at: str, message: Any) -> Message:
@@ -165,3 +162,110 @@ def _stops(stop: Any) -> tuple[str, ...]:
     if not isinstance(stops, list) or len(stops) > _STOPS or not all(isinstance(one, str) and one for one in stops):
         refuse("invalid_value", "stop", f"found {shown(stop)}, expected at most {_STOPS} texts")
     return tuple(stops)
+
+
+READ: Final = frozenset({
+    "model", "messages", "max_tokens", "max_completion_tokens", "response_format", "stop", "logprobs", "seed", "top_p",
+})  # fmt: skip
+LABELS: Final = frozenset({"user", "metadata", "safety_identifier", "prompt_cache_key"})
+"""They tell somebody something, and no answer depends on them."""
+
+_GREEDY: Final = "answers are always the most probable ones, so that anybody can compute them again bit for bit"
+_NO_TOOLS: Final = "no tools are called here"
+_ONLY: Final[Mapping[str, tuple[tuple[Any, ...], str]]] = {
+    "temperature": ((0,), _GREEDY),
+    "n": ((1,), "there is one most probable answer"),
+    "frequency_penalty": ((0,), _GREEDY),
+    "presence_penalty": ((0,), _GREEDY),
+    "logit_bias": (({},), _GREEDY),
+    "top_logprobs": ((0,), "the probabilities of other tokens are not kept"),
+    "tools": (([],), _NO_TOOLS),
+    "tool_choice": (("none", "auto"), _NO_TOOLS),
+    "parallel_tool_calls": ((True, False), _NO_TOOLS),
+    "functions": (([],), _NO_TOOLS),
+    "function_call": (("none", "auto"), _NO_TOOLS),
+    "modalities": ((["text"],), "the model reads and writes text alone"),
+    "audio": ((), "the model reads and writes text alone"),
+    "prediction": ((), "it could not make the answer another one; leave it out"),
+    "reasoning_effort": ((), "how much a model reasons is not set here"),
+    "verbosity": (("medium",), "say in a message how long the answer should be"),
+    "service_tier": (("auto", "default"), "there is one service"),
+    "store": ((False,), "answers are in the output file"),
+    "stream": ((False,), "answers are in the output file"),
+    "stream_options": ((), "answers are in the output file"),
+    "web_search_options": ((), "nothing here has a network"),
+}  # parameter -> what makes no difference, and why nothing else
+
+
+def check(body: Mapping[str, Any]) -> None:
+    """Each parameter of a body that is there and not null. RefusedError."""
+    for name, value in body.items():
+        if name in _ONLY:
+            allowed, why = _ONLY[name]
+            if not any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in allowed):
+                expected = " or ".join(
+                    [*((str(one) if isinstance(one, dict | list) else shown(one)) for one in allowed), "nothing"]
+                )
+                refuse("unsupported_value", name, f"found {shown(value)}, expected {expected}: {why}")
+        elif name not in READ | LABELS:
+            refuse("unknown_parameter", f"{name:.80}", "it is no parameter that is known here; nothing is passed over")
+    # Refuse values of a wrong type of parameters that are read elsewhere, or that make no difference, as a seed.
+    if type(body.get("seed", 0)) is not int:
+        refuse("invalid_type", "seed", f"found {shown(body['seed'])}, expected a whole number")
+    if type(body.get("logprobs", False)) is not bool:
+        refuse("invalid_type", "logprobs", f"found {shown(body['logprobs'])}, expected true or false")
+    top = body.get("top_p", 1)
+    if isinstance(top, bool) or not isinstance(top, int | float) or not 0 < top <= 1:
+        refuse("invalid_value", "top_p", f"found {shown(top)}, expected a number over 0 and up to 1")
+    if top != 1 and "temperature" not in body:
+        refuse(
+            "unsupported_value", "top_p", f"found {shown(top)} without temperature 0, expected 1 or nothing: {_GREEDY}"
+        )
+
+
+LENGTH: Final = 20_000  # characters of a text
+ITEMS: Final = 1_000  # of a list: the most that the engine allows (engine/README.md)
+_NAMED: Final = ("properties", "$defs", "definitions")
+_FIXED: Final = frozenset({"enum", "const", "$ref", "anyOf"})
+
+
+def constraint_of(form: str | Mapping[str, Any]) -> engine.AnyObject | engine.Schema | None:
+    """None for text. Where a schema bounds neither texts nor lists they may be as long as the engine allows."""
+    if isinstance(form, str):
+        return engine.AnyObject() if form == "json_object" else None
+    return engine.Schema(_widened(form))
+
+
+def is_whole(text: str) -> bool:
+    """Whether no text and no list of an answer in JSON came to these bounds, where the rule would have ended it and not
+    the model."""
+    level = [json.loads(text)]
+    while level:
+        if any(len(one) >= (LENGTH if isinstance(one, str) else ITEMS) for one in level if isinstance(one, str | list)):
+            return False
+        inner = [one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
+        level = [each for one in inner for each in one]
+    return True
+
+
+def _widened(node: Any) -> Any:
+    if not isinstance(node, dict):
+        return node
+    made = dict(node)
+    for key in _NAMED:
+        if isinstance(node.get(key), dict):
+            made[key] = {name: _widened(each) for name, each in node[key].items()}
+    if isinstance(node.get("anyOf"), list):
+        made["anyOf"] = [_widened(each) for each in node["anyOf"]]
+    if "items" in node:
+        made["items"] = _widened(node["items"])
+    if node.keys().isdisjoint(_FIXED):
+        made |= _bounds(node)
+    return made
+
+
+def _bounds(node: Mapping[str, Any]) -> dict[str, int]:
+    types = node.get("type")
+    names = types if isinstance(types, list) else [types]
+    free = {"maxLength": LENGTH} if "string" in names and node.keys().isdisjoint({"maxLength", "format"}) else {}
+    return free | ({"maxItems": ITEMS} if "array" in names and "maxItems" not in node else {})

@@ -46,22 +46,18 @@ def pace_chart(start: int, seconds: int, counts: Sequence[int], caption: str) ->
     rates = [count * 60 / seconds for count in counts]
     y = axis([0.0, *rates], HEIGHT - BOTTOM, TOP)
     end = start + seconds * len(counts)
-    x = _time_axis(start, end)
-    columns = tuple(
-        _column(x, y, begin, begin + seconds, count * 60 / seconds, f"{_clock(begin)}: {count:,}")
-        for begin, count in zip(range(start, end, seconds), counts, strict=True)
-    )
-    return Columns("documents a minute", caption, x, y, columns)
-
-
-def _time_axis(start: int, end: int) -> Axis:
-    """An axis of times of the day on this machine's clock, with ticks at round ones."""
+    # An axis of times of the day on this machine's clock, with ticks at round ones.
     most = max((end - start) / 5, 1)
     step = next((step for step in _STEPS if step >= most), _STEPS[-1])
     made = Axis(start, end, LEFT, WIDTH - RIGHT, ())
     first = -(-start // step) * step
     ticks = tuple(Tick(made.place(at), _clock(at, step)) for at in range(first, end + 1, step))
-    return Axis(start, end, LEFT, WIDTH - RIGHT, ticks)
+    x = Axis(start, end, LEFT, WIDTH - RIGHT, ticks)
+    columns = tuple(
+        _column(x, y, begin, begin + seconds, count * 60 / seconds, f"{_clock(begin)}: {count:,}")
+        for begin, count in zip(range(start, end, seconds), counts, strict=True)
+    )
+    return Columns("documents a minute", caption, x, y, columns)
 
 
 _STEPS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 14400, 21600)

@@ -30,18 +30,14 @@ def render_page(template: Path, *, title: str, foot: str, **values: Any) -> str:
         auto_reload=False,
     )
     environment.filters |= _FILTERS
-    style = _style(foot)
+    # The stylesheet, with the words at the foot of each page.
+    words = re.sub(r"[^ -~]|[\"\\<>]", lambda found: f"\\{ord(found[0]):x} ", foot)
+    sheet = (_HERE / "style.css").read_text(encoding="utf-8")
+    style = f'\n{sheet}@page {{ @bottom-left {{ content: "{words}"; }} }}\n'
     source = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return environment.get_template(template.name).render(
         title=title, style=Html(style), style_source=f"sha256-{source}", **values
     )
-
-
-def _style(foot: str) -> str:
-    """The stylesheet, with the words at the foot of each page."""
-    words = re.sub(r"[^ -~]|[\"\\<>]", lambda found: f"\\{ord(found[0]):x} ", foot)
-    sheet = (_HERE / "style.css").read_text(encoding="utf-8")
-    return f'\n{sheet}@page {{ @bottom-left {{ content: "{words}"; }} }}\n'
 
 
 def number(value: float | None) -> str:

@@ -70,9 +70,7 @@ class _Survey:
     left_out: int = 0
     found: set[str] = field(default_factory=set)
     runs: list[str] = field(default_factory=list)
-    numbers: "array[int]" = field(default_factory=lambda: array("Q"))
-    members: "array[int]" = field(default_factory=lambda: array("I"))
-    groups: dict[Group, int] = field(default_factory=dict)
+    groups: 'dict[Group, "array[int]"]' = field(default_factory=dict)
     telling: set[str] = field(default_factory=set)
     deletions: Deletions = field(default_factory=Deletions)
     answers: dict[int, int] = field(default_factory=dict)  # row that a person decided -> the model's own answer
@@ -115,13 +113,7 @@ class _Survey:
         ocr = entry.parse_options.ocr
         languages = tuple(ocr["languages"]) if ocr else None
         group = Group(entry.job_digest, entry.model, entry.model_sha256, languages)
-        self.numbers.append(entry.n)
-        self.members.append(self.groups.setdefault(group, len(self.groups)))
-
-    def offered(self) -> Sequence[int]:
-        """The places of rows of which a sample is drawn: not of those whose bytes were deleted, as the log says."""
-        deleted = self.deletions.archive if self.choice.share < 1 else {}
-        return [place for place, number in enumerate(self.numbers) if number not in deleted]
+        self.groups.setdefault(group, array("Q")).append(entry.n)
 
 
 @dataclass
@@ -164,31 +156,26 @@ def choose(site: Site, choice: Choice) -> Chosen:
     if choice.run is not None and not survey.found:
         last = ", ".join(reversed(survey.runs))
         raise LookupError(f"the log has no rows of a run {choice.run!r}; the last runs are {last or 'none'}")
-    groups: dict[Group, list[int]] = {group: [] for group in survey.groups}
-    lists = list(groups.values())
-    offered = survey.offered()
-    for index in _drawn([survey.numbers[place] for place in offered], choice):
-        place = offered[index]
-        lists[survey.members[place]].append(survey.numbers[place])
-    firsts = _firsts(site, [number for numbers in lists for number in numbers], survey.telling)
-    left_out = survey.left_out + len(survey.numbers) - len(offered)
     deleted = survey.deletions.archive
+    every = [number for its in survey.groups.values() for number in its]
+    without = deleted if choice.share < 1 else {}  # no sample has rows whose bytes were deleted, as the log says
+    offered = [number for number in every if number not in without]
+    drawn = _drawn(offered, choice)
+    groups = {group: [number for number in its if number in drawn] for group, its in survey.groups.items()}
+    telling = survey.telling  # where it is needed, there is a second pass
+    rows = (row for row in documents_at(site, sorted(drawn)) if row.run in telling) if telling else ()
+    copies = {(row.job, row.document) for row in rows if row.document}
+    firsts = fold(read_entries(site) if copies else (), _Firsts(copies, telling)).firsts
+    left_out = survey.left_out + len(every) - len(offered)
     told_as = survey.told_as(document)
     return Chosen(groups, len(offered), left_out, survey.told, survey.settings, firsts, deleted, document, told_as)
 
 
-def _firsts(site: Site, numbers: Sequence[int], telling: Collection[str]) -> Mapping[int, str]:
-    """A second pass, where it is needed."""
-    rows = (row for row in documents_at(site, numbers) if row.run in telling) if telling else ()
-    copies = {(row.job, row.document) for row in rows if row.document}
-    return fold(read_entries(site) if copies else (), _Firsts(copies, telling)).firsts
-
-
-def _drawn(numbers: Sequence[int], choice: Choice) -> list[int]:
-    """The places of the rows drawn: those whose numbers have the least digests with the seed."""
+def _drawn(numbers: Sequence[int], choice: Choice) -> Collection[int]:
+    """The rows drawn: those whose numbers have the least digests with the seed."""
     count = math.ceil(round(choice.share * len(numbers), 9))
     if count == len(numbers):
-        return list(range(count))
+        return set(numbers)
     digests = (hashlib.sha256(f"{choice.seed} {number}".encode()).digest()[:8] for number in numbers)
     keys = np.array([int.from_bytes(digest) for digest in digests], dtype=np.uint64)
-    return sorted(int(place) for place in np.argpartition(keys, count)[:count])
+    return {numbers[place] for place in np.argpartition(keys, count)[:count]}

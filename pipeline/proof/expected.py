@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import audit
@@ -11,7 +11,6 @@ from pipeline.outbox.deletion import Deletions, Rewritten
 from pipeline.outbox.placement import archive_folder, staged_name
 from pipeline.paths.names import archive_name, former_name
 from pipeline.plan import Site
-from pipeline.proof.decisions import Decisions
 from pipeline.proof.failures import Failures
 from pipeline.proof.finding import UNOPENED, Found
 from pipeline.proof.holding import (
@@ -23,11 +22,47 @@ from pipeline.proof.holding import (
 )
 from pipeline.proof.openings import Openings
 from pipeline.records.entries import UNPROVED, Untold, documents_at, entries_at
+from pipeline.records.requests import is_signed
 from pipeline.records.types import Document, Part, Placed, Record, Reported, ReviewerKeyAdmitted
 from pipeline.states import ANSWERED, State
 
 STAGING = ".staging"
 _FILES = 500  # in one task
+
+
+@dataclass
+class Decisions:
+    """Rows that a person decided: did a key that the log admits sign each decision? Made by taking every entry, in
+    order."""
+
+    _key: str | None = None
+    _checked: int = 0
+    _wrong: list[tuple[int, str]] = field(default_factory=list)
+    _ids: set[str] = field(default_factory=set)
+
+    def take(self, entry: Record) -> None:
+        """Take in the next entry, of any type. What nothing opens cannot be checked."""
+        if isinstance(entry, ReviewerKeyAdmitted):
+            self._key = entry.public_key
+        elif isinstance(entry, Document) and entry.is_decided and not entry.closed:
+            self._checked += 1
+            review = entry.review
+            if review is None:
+                self._wrong.append((entry.n, "no run made the row, and no person decided it"))
+            elif review.id in self._ids:
+                self._wrong.append((entry.n, "the decision was taken up before"))
+            elif not is_signed(self._key, entry.job, review):
+                self._wrong.append((entry.n, "the key that was admitted then did not sign the decision"))
+            elif entry.replaces != (review.of,):
+                self._wrong.append((entry.n, "it does not take the place of the row that was seen"))
+            if review is not None:
+                self._ids.add(review.id)
+
+    def check(self, found: Found) -> None:
+        """Tell of what is wrong, and count what was checked."""
+        for number, fact in self._wrong:
+            found.alter(f"entry {number}", number, fact)
+        found.checked["decisions"] = self._checked
 
 
 class Expected:

@@ -54,7 +54,10 @@ class Failures:
             holds: list[Document] | None = None
             with found.reading(name, claimed[-1].n if claimed else None):
                 path = root / name
-                holds = [e for e in claimed if (_tells(path, e) if is_reason else _is_of(at_rest, path, e))]
+                its = at_rest.holds
+                holds = [
+                    e for e in claimed if (_tells(path, e) if is_reason else its(path, e.job, e.document, e.document))
+                ]
             if holds is None:
                 wrong.add(name)
                 continue
@@ -93,10 +96,6 @@ def _names(entry: Document) -> Iterator[str]:
     path = entry.raw_path
     for name in (failed_name(path), failed_apart(path, entry.document)):
         yield f"failed/{entry.job}/{name}"
-
-
-def _is_of(at_rest: AtRest, path: Path, entry: Document) -> bool:
-    return at_rest.holds(path, entry.job, entry.document, entry.document)
 
 
 def _tells(path: Path, entry: Document) -> bool:

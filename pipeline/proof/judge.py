@@ -108,7 +108,8 @@ class Judge:
         if result_sha256(self._read(named)) != entry.result_sha256:
             if (reason := self._by_chance(entry, row)) and not makers:
                 return reason
-            columns = self._columns(entry, row)
+            then, now = self._recorded(entry), self._read(row)
+            columns = tuple(name for name in result_columns(now) if then.get(name) != now[name]) if then else ()
             found["result"] = f"result: {', '.join(columns)}" if columns else "result: its sha256"
         verdict = Verdict.CHANGED if makers else Verdict.DIFFERENT
         told = {**makers, **found}
@@ -143,10 +144,6 @@ class Judge:
         if _lost_pages(row):
             return verdict_of(entry, Verdict.INCOMPARABLE, "a page of it is not recognised here")
         return None
-
-    def _columns(self, entry: Document, row: Row) -> tuple[str, ...]:
-        then, now = self._recorded(entry), self._read(row)
-        return tuple(name for name in result_columns(now) if then.get(name) != now[name]) if then else ()
 
     def _recorded(self, entry: Document) -> Row | None:
         """The row itself, if it still is in outbox/ and the one that the entry proves."""

@@ -61,21 +61,20 @@ class Openings:
         if not count:
             return None
         entries = "1 entry of a private job" if count == 1 else f"{count:,} entries of private jobs"
-        return f"{FOLDER}/ {self._state() or 'is not whole'}: {entries} cannot be opened"
-
-    def _state(self) -> str | None:
-        """The fault of the folder itself; None if there is none."""
+        state = "is not whole"
         try:
-            with os.scandir(self._root / FOLDER):
-                return None
+            os.scandir(self._root / FOLDER).close()
         except FileNotFoundError:
-            return "is missing"
+            state = "is missing"
         except OSError as error:
-            return f"cannot be read ({error.strerror})"
+            state = f"cannot be read ({error.strerror})"
+        return f"{FOLDER}/ {state}: {entries} cannot be opened"
 
     def check(self, deletions: Deletions, found: Found) -> None:
         """Each file that an entry names, and everything else below private/."""
-        if not self._files and not self._is_searchable():  # as for an auditor, who is not the service's user
+        folder = self._root / FOLDER
+        is_searchable = not folder.exists() or os.access(folder, os.R_OK | os.X_OK)
+        if not self._files and not is_searchable:  # as for an auditor, who is not the service's user
             found.notes.append(f"{FOLDER}: this user may not look into it, and no entry needs what is there")
             return
         for file in sorted(self._files):
@@ -94,10 +93,6 @@ class Openings:
                 )
         if waiting:
             found.notes.append(f"{FOLDER}: {waiting} files of a commit that is under way, or did not happen")
-
-    def _is_searchable(self) -> bool:
-        folder = self._root / FOLDER
-        return not folder.exists() or os.access(folder, os.R_OK | os.X_OK)
 
     def _check_file(self, file: Path, deletions: Deletions, found: Found) -> None:
         numbers = self._files[file]

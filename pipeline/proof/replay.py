@@ -4,28 +4,148 @@ Everything that makes a row comes from the log and from the archive: the documen
 sha256, the settings by their digest. Today's job files are not asked.
 """
 
+import contextlib
+import hashlib
 import math
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import engine
+from pipeline.answer.compute import Embedding
+from pipeline.answer.converse import Conversing
 from pipeline.answer.models import Loaded, answerer, check_machine, load_model
-from pipeline.errors import ModelRefusedError
+from pipeline.document import Member, Row
+from pipeline.errors import DocumentError, Failure, ModelRefusedError
 from pipeline.heads import head_files
+from pipeline.inbox.decide import Decisions
+from pipeline.inbox.feed import alone
+from pipeline.inbox.intake import Again, Kept, inner_path
+from pipeline.inbox.order import Ended, Left, Node, Room, Work, depth_of, ended_row
+from pipeline.inbox.reader import Reader, ReadHere, failed, open_parsers, unconfined
+from pipeline.parse import Tesseract, find_tesseract
 from pipeline.paths.names import file_sha256
 from pipeline.plan import HeadRef, ModelRef, RunPlan, Site
 from pipeline.proof.choose import Choice, Chosen, Group, choose
 from pipeline.proof.judge import Judge, Replayed, Verdict, verdict_of
-from pipeline.proof.kept import BytesGoneError
-from pipeline.proof.recompute import Recompute, Wanted, recompute
+from pipeline.proof.kept import BytesGoneError, kept, kept_container
 from pipeline.records.entries import documents_at
+from pipeline.records.history import History
 from pipeline.records.settings import job_digest, restored_plan
 from pipeline.records.types import Document, RowsReplayed
 from pipeline.tasks import Writing
+
+_CONTAINERS = 4  # of which what was in them is remembered: the entries of one follow one another
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The entry of a row; `first`: the path of which it is told to be a copy, though answered (duplicates: warn)."""
+
+    entry: Document
+    first: str | None = None
+
+
+@dataclass
+class Recompute:
+    """One plan, ready to make rows. `root`: the workspace; `ocr`: what reads pictures of text, as an entry tells it."""
+
+    plan: RunPlan
+    root: Path
+    answers: Embedding | Conversing
+    reader: Reader
+    threads: ThreadPoolExecutor
+    ocr: Mapping[str, Any] | None
+
+    def __post_init__(self) -> None:
+        self._members = lru_cache(_CONTAINERS)(self._unpacked)
+
+    def rows(self, wanted: Sequence[Wanted]) -> Iterator[Row | BytesGoneError]:
+        """Yield for each the row without the columns of its maker, or why there can be none; computed together, in
+        order."""
+        read = list(self.threads.map(self._read, wanted))
+        review = self.plan.input.hidden == "review"
+        answered = self.answers(read, lambda done, total: None, review_hidden=review)
+        for group in answered:
+            for item, row in group:
+                if row:
+                    yield row
+                elif not isinstance(item, Work):
+                    yield ended_row(item) if isinstance(item, Ended) else item
+
+    def _read(self, wanted: Wanted) -> Work | Ended | BytesGoneError:
+        entry = wanted.entry
+        try:
+            if entry.parent and (entry.document is None or entry.failure == Failure.NAME_REFUSED):
+                return self._refused(entry)
+            arrival = kept(self.root, self.plan.site.at_rest, entry)
+        except BytesGoneError as error:
+            return error
+        outcome = self.reader(arrival, self._room)
+        first = {arrival.sha256: wanted.first} if arrival.sha256 and wanted.first else {}
+        source = Again(arrival.raw, arrival.size, arrival.sha256 or "", arrival.parent)
+        node = Node(source, Left(self._room), depth_of(source))
+        item = Decisions(self.plan, History(done=first)).decided(node, outcome)
+        return alone(item)
+
+    @property
+    def _room(self) -> Room:
+        limits = self.plan.site.limits
+        return Room(limits.unpacked_documents, limits.unpacked_bytes)
+
+    def _refused(self, entry: Document) -> Ended | BytesGoneError:
+        """A document that its container could not give, or only under a name that is none: of that it tells alone."""
+        container = kept_container(self.root, self.plan.site.at_rest, entry)
+        arrival = replace(container, path=entry.path, raw=entry.raw_path, parent=entry.parent)
+        for path, member, sha256 in self._members(container):
+            if path == entry.path and member.failure:
+                error = DocumentError(member.failure, member.reason or member.failure.sentence)
+                return failed(replace(arrival, size=member.size, sha256=sha256), error)
+        return failed(arrival, DocumentError(Failure.CORRUPT, "there is no such document in its container"))
+
+    def _unpacked(self, container: Kept) -> list[tuple[str, Member, str | None]]:
+        """The documents in a container, with their paths and sha256."""
+        outcome = self.reader(container, self._room)
+        if outcome.file is None or outcome.item.parsed is None:
+            return []
+        unpacked, found = outcome.file.fileno(), list[tuple[str, Member, str | None]]()
+        for member in outcome.item.parsed.members:
+            sha256 = None if member.offset is None else _sha256(unpacked, member.offset, member.size)
+            found.append((inner_path(container, member)[0], member, sha256))
+        return found
+
+
+@contextlib.contextmanager
+def recompute(
+    plan: RunPlan, root: Path, answers: Embedding | Conversing, languages: Sequence[str] | None
+) -> Iterator[Recompute]:
+    """Everything that a run has before its first document; below `plan.site.root` lies only what is unpacked.
+
+    `languages`: of the text recognition; None where there was none.
+    """
+    (plan.archive / ".staging").mkdir(parents=True, exist_ok=True)
+    found = None if languages is None else find_tesseract(languages)
+    workers = engine.threads()
+    with open_parsers(plan.site, workers) as pool, ThreadPoolExecutor(workers, "parse") as threads:
+        tesseract = found if isinstance(found, Tesseract) and not unconfined(plan.site, pool) else None
+        reader = Reader(plan, ReadHere(pool, pool.reader(tesseract) if tesseract else None))
+        ocr = tesseract.describe() if tesseract else None
+        yield Recompute(plan, root, answers, reader, threads, ocr)
+
+
+def _sha256(unpacked: int, at: int, size: int) -> str:
+    digest, end = hashlib.sha256(), at + size
+    while at < end and (chunk := os.pread(unpacked, min(1 << 20, end - at), at)):
+        digest.update(chunk)
+        at += len(chunk)
+    return digest.hexdigest()
+
 
 Progress = Callable[[int, int], None]
 _TOGETHER = 64  # documents
@@ -94,7 +214,8 @@ class _Replaying:
     def verdicts(self) -> Iterator[Replayed]:
         """One a row that was drawn, by group."""
         models = _Models(self.site)
-        for group in sorted((group for group, numbers in self.chosen.groups.items() if numbers), key=_by_model):
+        drawn = [group for group, numbers in self.chosen.groups.items() if numbers]
+        for group in sorted(drawn, key=lambda one: (one.model_sha256, one.job_digest, one.languages or ())):
             yield from self._of_group(group, models)
 
     def _of_group(self, group: Group, models: "_Models") -> Iterator[Replayed]:
@@ -185,10 +306,6 @@ class _Models:
         if path not in self._sha256 and path.is_file():
             self._sha256[path] = file_sha256(path)
         return self._sha256.get(path)
-
-
-def _by_model(group: Group) -> tuple[str, str, tuple[str, ...]]:
-    return group.model_sha256, group.job_digest, group.languages or ()
 
 
 def _all(entries: Iterable[Document], reason: str, what: str) -> Iterator[Replayed]:

@@ -93,7 +93,13 @@ class ServiceNow:
         """Keep what is known for a service that begins; nothing where that cannot be written, for it is a cache."""
         with contextlib.suppress(OSError, ValueError, LookupError, audit.AuditError):
             make_folder(self._path.parent)
-            audit.write_file_atomically(self._path, json.dumps(self._to_json()).encode(), mode=0o600)
+            root = audit.root_of(self.site.audit, self.site.public_key, self.size).hex()
+            known = {"jobs": to_plain(self.jobs), "admissions": to_plain(self.admissions)}
+            audit.write_file_atomically(
+                self._path,
+                json.dumps({"version": _VERSION, "size": self.size, "root": root, **known}).encode(),
+                mode=0o600,
+            )
             write_seal(self._path, self._secret)
         self._kept = self.size
 
@@ -143,11 +149,6 @@ class ServiceNow:
         self.jobs = from_plain(dict[str, Known], told["jobs"])
         self.admissions = from_plain(Admissions, told["admissions"])
         self.size = self._kept = size
-
-    def _to_json(self) -> dict[str, Any]:
-        root = audit.root_of(self.site.audit, self.site.public_key, self.size).hex()
-        known = {"jobs": to_plain(self.jobs), "admissions": to_plain(self.admissions)}
-        return {"version": _VERSION, "size": self.size, "root": root, **known}
 
 
 def _moment(text: str) -> datetime:

@@ -60,7 +60,17 @@ def variants(plan: RunPlan, models: Sequence[str], heads: Sequence[str]) -> list
     learned on; the same settings once. ModelRefusedError for one that cannot be used, before anything is computed."""
     found = dict[str, Variant]()
     for number, one in enumerate(_plans(plan, models, heads)):
-        variant = _checked(one, number == 0)
+        own = number == 0
+        bare = one if own else replace(one, writing=None)
+        sha256 = check_model(bare)
+        writing = writing_of(bare)
+        if writing is not None and one.writing is not None:
+            writing = one.writing
+        checked = replace(with_head(bare, sha256), writing=writing)
+        examine_model(checked)
+        files = [checked.model.path, *([checked.model.head.path] if checked.model.head else [])]
+        size = sum(path.stat().st_size for path in files)
+        variant = Variant(checked, sha256, job_digest(checked, sha256), size, own)
         found.setdefault(variant.job_digest, variant)
     return list(found.values())
 
@@ -80,21 +90,6 @@ def _model(plan: RunPlan, name: str) -> ModelRef:
     if name == plan.model.name:
         return replace(plan.model, head=None)
     return ModelRef(name, plan.site.models / f"{name}.gguf", None)
-
-
-def _checked(plan: RunPlan, own: bool) -> Variant:
-    """The plan with what a run would find out of its model. Settings for models that write are left out on others,
-    unless the job itself has them there: a run of it is refused."""
-    bare = plan if own else replace(plan, writing=None)
-    sha256 = check_model(bare)
-    writing = writing_of(bare)
-    if writing is not None and plan.writing is not None:
-        writing = plan.writing
-    checked = replace(with_head(bare, sha256), writing=writing)
-    examine_model(checked)
-    files = [checked.model.path, *([checked.model.head.path] if checked.model.head else [])]
-    size = sum(path.stat().st_size for path in files)
-    return Variant(checked, sha256, job_digest(checked, sha256), size, own)
 
 
 @dataclass(frozen=True)
@@ -331,9 +326,8 @@ def with_frontier(measured: Sequence[Measured], compared: str) -> list[Measured]
         return (-1.0 if value is None else value, one.documents_an_hour, -one.bytes)
 
     points = [ranks(one) for one in measured]
-    beaten = [any(_beats(other, point) for other in points) for point in points]
+    beaten = [
+        any((other != point and all(a >= b for a, b in zip(other, point, strict=True))) for other in points)
+        for point in points
+    ]
     return [replace(one, frontier=not lost) for one, lost in zip(measured, beaten, strict=True)]
-
-
-def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    return one != other and all(a >= b for a, b in zip(one, other, strict=True))

@@ -17,9 +17,8 @@ import engine
 from pipeline.document import Parsed, Row, Span
 from pipeline.errors import Failure
 from pipeline.openai import body
-from pipeline.openai.form import constraint_of, is_whole
 from pipeline.openai.refused import RefusedError, refuse
-from pipeline.openai.request import Chat, custom_id_of, read_request
+from pipeline.openai.request import Chat, constraint_of, custom_id_of, is_whole, read_request
 from pipeline.tasks.asking import told_repeated
 from pipeline.tasks.base import Answer, Dialogue, Line, Slot, Task, Window
 from pipeline.tasks.kinds import TEXT, Writer, Writing

@@ -39,17 +39,11 @@ def assistant(content: str) -> Message:
 
 def fenced(text: str) -> str:
     """The text between two marks that do not occur in it."""
-    mark = _mark(text)
-    return f"[text {mark}]\n{text}\n[end of text {mark}]"
-
-
-def _mark(text: str) -> str:
-    """Eight hexadecimal digits: of the digest of the text, or of what comes after it, the first that it does not
-    hold."""
     digest = hashlib.sha256(text.encode())
     while digest.hexdigest()[:8] in text:
         digest.update(b"+")
-    return digest.hexdigest()[:8]
+    mark = digest.hexdigest()[:8]
+    return f"[text {mark}]\n{text}\n[end of text {mark}]"
 
 
 def _asked(instruction: str, text: str, again: str) -> list[Message]:

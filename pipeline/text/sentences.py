@@ -56,7 +56,11 @@ def each_sentence(text: str, start: int, end: int) -> Iterator[Span]:
     sentence before it."""
     last = None
     for span in _pieces(text, start, end):
-        if last and not _wordy(text, span) and not _BLANK.search(text, last.end, span.start):
+        if (
+            last
+            and not any(map(str.isalnum, text[span.start : min(span.end, span.start + 64)]))
+            and not _BLANK.search(text, last.end, span.start)
+        ):
             last = Span(last.start, span.end)
             continue
         if last:
@@ -83,11 +87,6 @@ def trimmed(text: str, start: int, end: int) -> Span:
     piece = text[start:end]
     left = end - len(piece.lstrip())
     return Span(left, max(left, start + len(piece.rstrip())))
-
-
-def _wordy(text: str, span: Span) -> bool:
-    """Whether there is a letter or digit in the first characters: enough to stand alone."""
-    return any(map(str.isalnum, text[span.start : min(span.end, span.start + 64)]))
 
 
 def _blocks(text: str, start: int, end: int) -> Iterator[Span]:

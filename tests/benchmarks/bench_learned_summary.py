@@ -69,7 +69,7 @@ def said(task: EmbeddingTask, asked: Sequence[Abstract]) -> Iterator[str]:
 
 def learned(given: Sequence[Abstract]) -> HeadFile:
     """The head that is learned from abstracts."""
-    return learn.fit_sentences([one.taught for one in given if one.taught]).head.to_file()
+    return learn.fit_sentences([one.taught for one in given if one.taught])[0].to_file()
 
 
 def by_others(task: SummarizeSettings, model: engine.Model, given: Sequence[Abstract]) -> list[str]:

@@ -22,7 +22,6 @@ import engine
 from pipeline.document import Parsed
 from pipeline.tasks import ClassifySettings, Label, Writing
 from pipeline.tasks.classify.answers import Options, mean_shares
-from pipeline.tasks.classify.head import Prior
 from pipeline.tasks.classify.learn import learned_from
 from pipeline.tasks.passages import cut
 from tests.benchmarks.bench_classify import banking, films
@@ -142,8 +141,7 @@ def told(case: Case, said: Said) -> Iterator[str]:
         yield line(name, case, said, lambda shares: divided(shares, said.empty[0]), threshold)
     for unlabelled in (True, False):
         numbers = [None if unlabelled else label for _, label in case.learn]
-        found = learned_from(case.labels, said.learn.tolist(), numbers)
-        prior: Prior = found.prior
+        prior, found = learned_from(case.labels, said.learn.tolist(), numbers)
         scores = lambda shares, prior=prior: np.array([prior.scores(row) for row in shares.tolist()])  # noqa: E731
         yield line(f"prior, {'no labels' if unlabelled else 'labels'}, 0.3", case, said, scores, 0.3)
         if found.threshold is not None:

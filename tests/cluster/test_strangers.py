@@ -231,7 +231,7 @@ def test_a_run_that_is_stopped_while_workers_read_ends_quietly(
 def test_who_lives_and_never_reads_is_not_taken_back_at_once(
     bare: Machines, hasty: RunPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.cluster.reading._OTHERS", 0.01)
+    monkeypatch.setattr("pipeline.cluster.night._OTHERS", 0.01)
 
     async def never(comm: object, **document: object) -> None:
         await asyncio.Event().wait()

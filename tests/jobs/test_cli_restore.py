@@ -8,7 +8,7 @@ from pathlib import Path
 import pipeline
 from jobs.config.plan import make_site
 from jobs.config.workspace import open_workspace
-from pipeline.backup.copying import sha256_of
+from pipeline.paths.names import file_sha256
 from tests.jobs.conftest import Cloister, Place, entries
 from tests.jobs.test_cli_backup import COMMAND, backups, kept, made, worked
 
@@ -63,7 +63,7 @@ def test_a_list_that_leads_out_of_the_workspace_is_refused(worked: Place, cloist
     lines = (backup / "files.jsonl").read_text().replace('"jobs/sort.yaml"', '"jobs/../../out.yaml"')
     (backup / "files.jsonl").write_text(lines)
     about = json.loads((backup / "backup.json").read_text())
-    digest = sha256_of(backup / "files.jsonl")
+    digest = file_sha256(backup / "files.jsonl")
     (backup / "backup.json").write_text(json.dumps({**about, "files_sha256": digest}))
     done = cloister("restore", backup, tmp_path / "new")
     assert (done.code, "leads out of the workspace" in done.err) == (2, True)
@@ -89,14 +89,14 @@ def test_a_site_that_this_version_does_not_understand_is_refused_first(
     made(cloister, tmp_path / "b")
     (backup,) = backups(tmp_path / "b")
     for name in ("workspace/site.yaml", "files.jsonl", "backup.json"):  # as that version would have made them
-        before = sha256_of(backup / name)
+        before = file_sha256(backup / name)
         with (backup / name).open("a") as file:
             file.write("newer: {}\n" if name.endswith("yaml") else "\n" if name.endswith("json") else "")
-        after = sha256_of(backup / name)
+        after = file_sha256(backup / name)
         for each in ("files.jsonl", "backup.json"):
             (backup / each).write_text((backup / each).read_text().replace(before, after))
     about = json.loads((backup / "backup.json").read_text())
-    (backup / "backup.json").write_text(json.dumps({**about, "files_sha256": sha256_of(backup / "files.jsonl")}))
+    (backup / "backup.json").write_text(json.dumps({**about, "files_sha256": file_sha256(backup / "files.jsonl")}))
     done = cloister("restore", backup, tmp_path / "new")
     assert (done.code, "unknown key 'newer'" in done.err) == (2, True), done.err
     assert not (tmp_path / "new").exists()

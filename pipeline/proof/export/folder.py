@@ -30,10 +30,8 @@ from typing import Any, NamedTuple
 import audit
 from pipeline.paths.names import file_sha256
 from pipeline.plan import Site
-from pipeline.proof.export.answers import Fate, add_answers
 from pipeline.proof.export.mirror import Mirror
-from pipeline.proof.export.page import write_report
-from pipeline.proof.export.range import AFTER, BEFORE, INSIDE, range_of
+from pipeline.proof.export.page import Fate, add_answers, write_report
 from pipeline.proof.export.summary import Summary
 from pipeline.records.entries import recorded_entries
 from pipeline.records.journal import Recorded, cut_record, open_journal
@@ -44,6 +42,7 @@ VERSION = 1
 _BUNDLE = 256  # entries
 _UNFINISHED = "cloister-export"
 _ATTEMPTS = 5
+_BEFORE, _INSIDE, _AFTER = 0, 1, 2  # where an entry lies, beside the range of times that was asked for
 
 
 class Asked(NamedTuple):
@@ -66,7 +65,7 @@ class Prepared(NamedTuple):
 @dataclass(frozen=True)
 class Span:
     """The entries `first` to `end` - 1 of a log of `size` entries with the root `root`, among which are all whose time
-    lies in [since, before). range.py says which others are, where a clock was set back."""
+    lies in [since, before); `range_of` says which others are."""
 
     since: str
     before: str
@@ -115,14 +114,16 @@ def export(
     asked = Asked(_moment(since or date.min), _moment(until + timedelta(1) if until else date.max), answers)
     with _beside(target) as folder:
         made, checkpoint, recorded = _fill(site, folder, asked, wait)
-        _write_sums(folder)
+        lines = [f"{file_sha256(folder / name)}  {name}\n" for name in _names(folder)]
+        (folder / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
         audit.sync_filesystem(folder)
         folder.rename(target)
         audit.sync_folder(target.parent)
-    held, first = _in_bundles(made.span.bundles, checkpoint.size), made.span.first
-    records = made.span.end - first
-    others, size, root = held - records, checkpoint.size, checkpoint.root
-    return Exported(target, records, first, others, size, root, recorded, made.answers)
+    span, size = made.span, checkpoint.size
+    held = min(-(-span.bundles.stop // _BUNDLE) * _BUNDLE, size) - span.bundles.start // _BUNDLE * _BUNDLE
+    records = span.end - span.first
+    others = held - records if span.bundles else -records
+    return Exported(target, records, span.first, others, size, checkpoint.root, recorded, made.answers)
 
 
 def _fill(site: Site, folder: Path, asked: Asked, wait: float) -> tuple[Prepared, audit.Checkpoint, Recorded]:
@@ -148,11 +149,51 @@ def _prepare(site: Site, folder: Path, asked: Asked) -> Prepared:
     """All files that export.json names, and that. What an earlier attempt made goes."""
     for path in folder.iterdir():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    span = _find(site, asked.since, asked.before)
+    checkpoint = audit.read_checkpoint(site.audit, site.public_key)
+    sides, since, before = bytearray(), asked.since, asked.before
+    for n, entry in recorded_entries(site):  # at its end the log is known to be the signed one
+        if n < checkpoint.size:
+            sides.append(_BEFORE if entry["time"] < since else _INSIDE if entry["time"] < before else _AFTER)
+    span = Span(since, before, *range_of(sides), checkpoint.size, checkpoint.root)
     answers = _write_records(site, span, folder, asked.answers)
-    _write_keys(site, folder)
+    (folder / "keys").mkdir()
+    (folder / "keys" / "log.pub").write_text(site.public_key + "\n", encoding="utf-8")
+    for rotation in audit.rotations(site.audit, site.public_key):
+        (folder / "keys" / f"until-{rotation.n:012d}.pub").write_text(rotation.old_key + "\n", encoding="utf-8")
     shutil.copyfile(audit.VERIFIER, folder / "verify.py")
-    return Prepared(span, _write_about(site, span, folder), answers)
+    about = {
+        "v": VERSION, "origin": site.origin, "from": span.since, "before": span.before,
+        "first": span.first, "end": span.end, "size": span.size, "root": span.root.hex(),
+        "bundles": [span.bundles.start // _BUNDLE * _BUNDLE, span.bundles.stop],
+        "software": label(), "files": {name: file_sha256(folder / name) for name in _names(folder)},
+    }  # fmt: skip
+    body = audit.canonical(about) + b"\n"
+    (folder / "export.json").write_bytes(body)
+    return Prepared(span, hashlib.sha256(body).hexdigest(), answers)
+
+
+def range_of(sides: bytes | bytearray) -> tuple[int, int]:
+    """The smallest range of entries, as (first, end), with all that lie inside, and such that in the bundles of the
+    entries next to it all others lie before it, or after it. `sides` says it of each entry.
+
+    So whoever has only the bundles around the range can see that none of its entries was left out. Where a clock was
+    set, entries of other times stand beside the range: they are taken in, until what lies around it is in order."""
+    if (first := sides.find(_INSIDE)) >= 0:
+        end = sides.rfind(_INSIDE) + 1
+    else:  # an empty range between what lies before and after
+        pair = sides.find(bytes([_BEFORE, _AFTER]))
+        first = end = 0 if sides.startswith(bytes([_AFTER])) else pair + 1 if pair >= 0 else len(sides)
+    wrong: int | None = first
+    while wrong is not None:
+        first = wrong
+        shown = range(max(first - 1, 0) // _BUNDLE * _BUNDLE, first)
+        wrong = next((n for n in shown if sides[n] != _BEFORE), None)
+    wrong = end - 1
+    while wrong is not None:
+        end = wrong + 1
+        shown = range(end, min((end // _BUNDLE + 1) * _BUNDLE, len(sides)))
+        wrong = next((n for n in reversed(shown) if sides[n] != _AFTER), None)
+    return first, end
 
 
 def _without_record(site: Site, folder: Path, asked: Asked) -> tuple[Prepared, audit.Checkpoint]:
@@ -174,17 +215,6 @@ def _moment(day: date) -> str:
     return f"{datetime.combine(day, time(), UTC):%Y-%m-%dT%H:%M:%S}.000000Z".rjust(27, "0")
 
 
-def _find(site: Site, since: str, before: str) -> Span:
-    """One pass over the whole log, at whose end it is known to be the signed one."""
-    checkpoint = audit.read_checkpoint(site.audit, site.public_key)
-    sides = bytearray()
-    for n, entry in recorded_entries(site):
-        if n < checkpoint.size:
-            sides.append(BEFORE if entry["time"] < since else INSIDE if entry["time"] < before else AFTER)
-    first, end = range_of(sides, _BUNDLE)
-    return Span(since, before, first, end, checkpoint.size, checkpoint.root)
-
-
 @contextlib.contextmanager
 def _beside(target: Path) -> Iterator[Path]:
     """A folder that only we can read, to become `target`; gone if it does not. It is locked while we live, so that the
@@ -192,7 +222,11 @@ def _beside(target: Path) -> Iterator[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{target.name}-{_UNFINISHED}-"
     with _locked(target.parent):  # of two exports at once neither takes the other's new folder for a dead one's
-        _remove_dead(target.parent, prefix)
+        for path in target.parent.glob(f"{glob.escape(prefix)}*"):
+            if path.is_symlink() or not path.is_dir() or path.stat().st_uid != os.geteuid():
+                continue
+            with contextlib.suppress(BlockingIOError), _locked(path, fcntl.LOCK_NB):
+                shutil.rmtree(path, ignore_errors=True)
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
         ours = contextlib.ExitStack()
         ours.enter_context(_locked(folder))
@@ -201,15 +235,6 @@ def _beside(target: Path) -> Iterator[Path]:
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _remove_dead(parent: Path, prefix: str) -> None:
-    """Remove what killed exports left: folders of this name and user that nobody has locked."""
-    for path in parent.glob(f"{glob.escape(prefix)}*"):
-        if path.is_symlink() or not path.is_dir() or path.stat().st_uid != os.geteuid():
-            continue
-        with contextlib.suppress(BlockingIOError), _locked(path, fcntl.LOCK_NB):
-            shutil.rmtree(path, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -250,26 +275,6 @@ def _entries(site: Site, span: Span) -> Iterator[Mapping[str, Any]]:
                 return
 
 
-def _write_keys(site: Site, folder: Path) -> None:
-    (folder / "keys").mkdir()
-    (folder / "keys" / "log.pub").write_text(site.public_key + "\n", encoding="utf-8")
-    for rotation in audit.rotations(site.audit, site.public_key):
-        (folder / "keys" / f"until-{rotation.n:012d}.pub").write_text(rotation.old_key + "\n", encoding="utf-8")
-
-
-def _write_about(site: Site, span: Span, folder: Path) -> str:
-    """export.json; its sha256."""
-    about = {
-        "v": VERSION, "origin": site.origin, "from": span.since, "before": span.before,
-        "first": span.first, "end": span.end, "size": span.size, "root": span.root.hex(),
-        "bundles": [span.bundles.start // _BUNDLE * _BUNDLE, span.bundles.stop],
-        "software": label(), "files": {name: file_sha256(folder / name) for name in _names(folder)},
-    }  # fmt: skip
-    body = audit.canonical(about) + b"\n"
-    (folder / "export.json").write_bytes(body)
-    return hashlib.sha256(body).hexdigest()
-
-
 def _write_log(site: Site, span: Span, folder: Path, number: int | None) -> audit.Checkpoint:
     checkpoint = audit.write_tlog_tiles(site.audit, site.public_key, folder / "log", span.bundles)
     note = (folder / "log" / "checkpoint").read_bytes()
@@ -281,16 +286,5 @@ def _write_log(site: Site, span: Span, folder: Path, number: int | None) -> audi
     return checkpoint
 
 
-def _write_sums(folder: Path) -> None:
-    lines = [f"{file_sha256(folder / name)}  {name}\n" for name in _names(folder)]
-    (folder / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
-
-
 def _names(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-
-
-def _in_bundles(entries: range, size: int) -> int:
-    """How many entries are in the bundles that hold these, in a log of this size."""
-    start = entries.start // _BUNDLE * _BUNDLE
-    return min(-(-entries.stop // _BUNDLE) * _BUNDLE, size) - start if entries else 0

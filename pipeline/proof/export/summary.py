@@ -88,7 +88,14 @@ class Summary:
         elif kind in ("run.started", "run.finished"):
             self._run(entry)
         elif kind not in _PARTS_OF_OTHERS:
-            self._event(entry, kind)
+            said = {name: value for name, value in entry.items() if name not in _LEFT_OUT.get(kind, ())}
+            told = {
+                "type": visible(kind),
+                "says": type_in_words(kind),
+                "facts": _facts(said),
+                "by": ("" if str(entry["type"]).startswith("model.") else _text(entry, _PERSON)),
+            }
+            self.events.add(_brief(entry) | told)
 
     def _decided(self, entry: Entry) -> None:
         """Take in a row that a person decided: no document came in, and the person is the one whom the entry names."""
@@ -97,11 +104,6 @@ class Summary:
         if told["by"]:
             who = told["by"], "", f"{DECIDED}{told['action']}"
             self.people.setdefault(who, Deeds(entry["time"])).add(entry["time"])
-
-    def _event(self, entry: Entry, kind: str) -> None:
-        said = {name: value for name, value in entry.items() if name not in _LEFT_OUT.get(kind, ())}
-        told = {"type": visible(kind), "says": type_in_words(kind), "facts": _facts(said), "by": _person(entry)}
-        self.events.add(_brief(entry) | told)
 
     def _document(self, entry: Entry) -> None:
         state, job = _text(entry, "state"), _text(entry, "job")
@@ -125,11 +127,6 @@ class Summary:
         else:
             run |= {"ended": entry["time"], "seen": entry.get("seen")}
             run |= {name: entry.get(name) for name in _COUNTS} | {name: entry.get(name) for name in _EARLY}
-
-
-def _person(entry: Entry) -> str:
-    """The person who decided it; of a model that came, `by` is how it came."""
-    return "" if str(entry["type"]).startswith("model.") else _text(entry, _PERSON)
 
 
 def _isolation(said: Any) -> str:

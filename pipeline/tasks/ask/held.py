@@ -188,7 +188,12 @@ def narrowed(node: Any, offered: Offered, at: str = "") -> Any:
     if not isinstance(node, dict):
         return node
     if node.get("format") == VALUE:
-        return _narrowed_value(node, offered, at)
+        held = held_by(node)
+        if offered[held]:
+            return {**node, "type": _types(node)}
+        if "null" not in _types(node):
+            raise NoValueError(at, held)
+        return {"type": "null"}
     if "anyOf" in node:
         return {**node, "anyOf": _alternatives(node["anyOf"], offered, at)}
     types, wrong = _types(node), list[NoValueError]()
@@ -209,15 +214,6 @@ def narrowed(node: Any, offered: Offered, at: str = "") -> Any:
 _OF_TYPE: Final = {
     "object": ("properties", "required", "additionalProperties"), "array": ("items", "minItems", "maxItems"),
 }  # fmt: skip
-
-
-def _narrowed_value(node: Mapping[str, Any], offered: Offered, at: str) -> dict[str, Any]:
-    held = held_by(node)
-    if offered[held]:
-        return {**node, "type": _types(node)}
-    if "null" not in _types(node):
-        raise NoValueError(at, held)
-    return {"type": "null"}
 
 
 def _alternatives(nodes: Sequence[Any], offered: Offered, at: str) -> list[Any]:

@@ -34,7 +34,10 @@ def mixture_of(x: Vectors, y: Vectors, labels: NDArray[np.int32]) -> tuple[float
     here = (1.0, 0.0)
     slope, bend = _slope(x, y, labels, here)
     for _ in range(STEPS):
-        way = _newton(slope, bend)
+        # The step to the greatest likelihood, if it was a parabola.
+        xx, xy, yy = bend
+        of = xx * yy - xy * xy
+        way = ((yy * slope[0] - xy * slope[1]) / of, (xx * slope[1] - xy * slope[0]) / of)
         length, up = 1.0, slope[0] * way[0] + slope[1] * way[1]
         while True:
             there = _inside(here[0] + length * way[0]), _inside(here[1] + length * way[1])
@@ -51,13 +54,6 @@ def mixture_of(x: Vectors, y: Vectors, labels: NDArray[np.int32]) -> tuple[float
 
 def _inside(share: float) -> float:
     return min(max(share, 0.0), MOST)
-
-
-def _newton(slope: Slope, bend: tuple[float, float, float]) -> Slope:
-    """The step to the greatest likelihood, if it was a parabola."""
-    xx, xy, yy = bend
-    of = xx * yy - xy * xy
-    return (yy * slope[0] - xy * slope[1]) / of, (xx * slope[1] - xy * slope[0]) / of
 
 
 def _slope(
@@ -169,9 +165,6 @@ class _Learning:
         self._labels, self._classes, self._names = examples.labels, classes, examples.names
         self._vectors, self._words, self._penalty = vectors, words, penalty
         self.whole = self._fit(np.arange(len(self._labels)))
-        self.unseen = self._unseen()
-
-    def _unseen(self) -> Vectors:
         names, total = self._names, len(self._labels)
         folds = folds_of(self._labels[names:], FOLDS)
         out = np.zeros((total - names, self._classes), np.float32)
@@ -181,7 +174,7 @@ class _Learning:
                 rest = np.concatenate([np.arange(names), names + np.flatnonzero(folds != fold)])
                 head = self._fit(rest, self.whole)
                 out[held] = head.logits(self._vectors[names + held], _some(self._words, names + held))
-        return out
+        self.unseen = out
 
     def _fit(self, rows: NDArray[np.int64], start: engine.Logistic | None = None) -> engine.Logistic:
         labels = np.ascontiguousarray(self._labels[rows])

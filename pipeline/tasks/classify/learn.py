@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from math import floor, fsum
 from pathlib import Path
@@ -90,7 +90,15 @@ class LabelLesson(Lesson[str]):
         names = [label.name for label in labels]
         given = read_labelled(source, names)
         read = reads(given, lambda label: f"the label {label!r}")
-        _check_counts(str(source), Counter(one.example.taught for one in read), names)
+        where = str(source)
+        counts = Counter(one.example.taught for one in read)
+        mistakes = [
+            Mistake(where, f"{counts[name]} different documents with the label {name!r}", f"{LEAST_OF_LABEL} at least")
+            for name in names
+            if counts[name] < LEAST_OF_LABEL
+        ]
+        if mistakes:
+            raise ExamplesRefusedError(mistakes)
         return cls(labels=labels, read=read, given=len(given), least=least)
 
     def learn(self, model: Embedder, progress: Progress) -> Learned:
@@ -156,16 +164,6 @@ def _of_file(file: Path, keys: str, mistakes: list[Mistake], free: bool) -> Iter
             mistakes.append(Mistake(line.place, f"the label {label!r}" if label or free else "no label", keys))
 
 
-def _check_counts(where: str, counts: Counter[str], names: Sequence[str]) -> None:
-    mistakes = [
-        Mistake(where, f"{counts[name]} different documents with the label {name!r}", f"{LEAST_OF_LABEL} at least")
-        for name in names
-        if counts[name] < LEAST_OF_LABEL
-    ]
-    if mistakes:
-        raise ExamplesRefusedError(mistakes)
-
-
 def head_of(learned: fit.Learned) -> HeadFile:
     """The head, with its answers to the examples that it had not seen, their scores, and whether they were right."""
     head = learned.classifier.to_file()
@@ -198,10 +196,10 @@ class PriorMeasured:
 
     labels: dict[str, int]
     unlabelled: int
-    before: float | None
-    right: float | None
-    calibration_error: float | None
-    threshold: float | None
+    before: float | None = None
+    right: float | None = None
+    calibration_error: float | None = None
+    threshold: float | None = None
 
     def told(self) -> Iterator[tuple[str, str]]:
         """The figures for a person."""
@@ -238,13 +236,8 @@ class PriorLesson(Lesson[str | None]):
         """Learn a prior."""
         names = [label.name for label in self.labels]
         numbers = [None if label is None else names.index(label) for label in self.teaches()]
-        found = learned_from(names, self._shares(model, progress), numbers)
-        counts = Counter(self.teaches())
-        measured = PriorMeasured(
-            {name: counts[name] for name in names}, counts[None], found.before, found.right, found.calibration_error,
-            found.threshold,
-        )  # fmt: skip
-        return Learned(found.prior.to_file(), measured)
+        prior, measured = learned_from(names, self._shares(model, progress), numbers)
+        return Learned(prior.to_file(), measured)
 
     def _shares(self, model: engine.LanguageModel, progress: Progress) -> list[list[float]]:
         """The share that the model gives to each label, and to none of them, for each document."""
@@ -273,33 +266,26 @@ def _answered(options: Options, completion: engine.Completion, read: Read[Any]) 
         raise refused(read.example.place, error.reason, remedy=error.failure.remedy) from error
 
 
-@dataclass(frozen=True)
-class Found:
-    """A prior, and what was found on documents with labels of which it was learned without them: as `PriorMeasured`."""
-
-    prior: Prior
-    before: float | None = None
-    right: float | None = None
-    calibration_error: float | None = None
-    threshold: float | None = None
-
-
-def learned_from(names: Sequence[str], shares: Sequence[Sequence[float]], numbers: Sequence[int | None]) -> Found:
+def learned_from(
+    names: Sequence[str], shares: Sequence[Sequence[float]], numbers: Sequence[int | None]
+) -> tuple[Prior, PriorMeasured]:
     """Learn from the shares of the labels, and of none of them, that a model gave to each document; `numbers`: the
-    labels that they have."""
-    whole = prior_of(names, shares, numbers)
+    labels that they have. What was found on documents with labels, a prior found that had not seen them."""
+    whole, counts = prior_of(names, shares, numbers), Counter(numbers)
+    measured = PriorMeasured({name: counts[number] for number, name in enumerate(names)}, counts[None])
     known = [index for index, number in enumerate(numbers) if number is not None]
     if len(known) < COUNTED:
-        return Found(whole)
+        return whole, measured
     truth = np.array([numbers[index] for index in known], np.int32)
     logits = _unseen(names, shares, numbers, known)
     temperature = temperature_of(logits, truth) if len(known) >= SURE else 1.0
     scores = engine.softmax(logits, 1.0 / temperature)[:, : len(names)]
     best, right = scores.max(1), scores.argmax(1) == truth
     before = np.array([np.argmax(shares[index][: len(names)]) for index in known]) == truth
-    return Found(
-        Prior(whole.labels, whole.shares, temperature), float(before.mean()), float(right.mean()),
-        calibration_error(best, right), threshold_of(best.tolist(), right.tolist()) if len(known) >= SURE else None,
+    return replace(whole, temperature=temperature), replace(
+        measured, before=float(before.mean()), right=float(right.mean()),
+        calibration_error=calibration_error(best, right),
+        threshold=threshold_of(best.tolist(), right.tolist()) if len(known) >= SURE else None,
     )  # fmt: skip
 
 

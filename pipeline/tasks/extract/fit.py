@@ -183,7 +183,12 @@ class _Learning:
                 continue
             sheet = self._sheets[number][type_]
             logits = None if head is None else self.logits(head, number, type_)[:, field]
-            rows = _rows(sheet, field, logits)
+            right, wrong = map(np.flatnonzero, sheet.marks[field])
+            some = wrong[:: max(1, len(wrong) // EVENLY)]
+            if logits is not None:
+                hard = wrong[np.argsort(-logits[wrong], kind="stable")[:HARD]]
+                some = np.union1d(some, hard)
+            rows = np.union1d(right, some)
             x.append(self._vectors[number][sheet.passages[rows]])
             labels += sheet.marks[field][0][rows].tolist()
             bags += [sheet.of(row) for row in rows]
@@ -275,17 +280,6 @@ def _marks(
 
 def _overlap(a: Span, b: Span) -> float:
     return 2 * max(0, min(a.end, b.end) - max(a.start, b.start)) / max(1, a.end - a.start + b.end - b.start)
-
-
-def _rows(sheet: _Sheet, field: int, logits: Vectors | None) -> NDArray[np.int64]:
-    """The candidates that are learned from: right ones, some wrong ones wherever they lie, and those most like right
-    ones by what was learned before."""
-    right, wrong = map(np.flatnonzero, sheet.marks[field])
-    some = wrong[:: max(1, len(wrong) // EVENLY)]
-    if logits is not None:
-        hard = wrong[np.argsort(-logits[wrong], kind="stable")[:HARD]]
-        some = np.union1d(some, hard)
-    return np.union1d(right, some)
 
 
 def _regression(

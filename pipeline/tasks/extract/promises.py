@@ -205,36 +205,28 @@ class PromisedField:
                 f"{told}; null where nothing scores over {1 - nulls.score:.3f}, at most {nulls.risk:.2%} wrong: "
                 f"{nulls.accepted:,} of {nulls.examples:,} unseen, {nulls.wrong:,} wrong"
             )
-        return f"{told}; null is for review: {self._unborne()}"
-
-    def _unborne(self) -> str:
         error = self.unborne
+        why = f"of {error.examples:,} unseen too many were wrong" if error else ""
         if error is None or not error.examples:
-            return "none was unseen"
-        if error.examples < error.needed:
-            return f"{error.examples:,} unseen do not bear the promise, which needs {error.needed:,} at least"
-        return f"of {error.examples:,} unseen too many were wrong"
+            why = "none was unseen"
+        elif error.examples < error.needed:
+            why = f"{error.examples:,} unseen do not bear the promise, which needs {error.needed:,} at least"
+        return f"{told}; null is for review: {why}"
 
     def review(self, found: Sequence[Found], given: Sequence[Found]) -> str | None:
         """Why a person should look at the answer for the field; None if it is accepted. `given`: those of the values
         that were found that are the answer; none: it is null."""
         if given:
-            return self._of_value(min(one.score for one in given))
-        return self._of_null(max((one.score for one in found), default=None))
-
-    def _of_value(self, score: float) -> str | None:
-        made = self.values
-        if score >= made.score:
-            return None
-        return f"{self.name} scored {score:.3f}; at most {made.risk:.2%} are wrong from {made.score:.3f} on"
-
-    def _of_null(self, nearest: float | None) -> str | None:
-        made = self.nulls
-        if made is None:
+            score, made = min(one.score for one in given), self.values
+            if score >= made.score:
+                return None
+            return f"{self.name} scored {score:.3f}; at most {made.risk:.2%} are wrong from {made.score:.3f} on"
+        nearest, nulls = max((one.score for one in found), default=None), self.nulls
+        if nulls is None:
             return f"{self.name} has no value, of which nothing is promised"
-        if sureness(nearest) >= made.score:
+        if sureness(nearest) >= nulls.score:
             return None
-        bound = f"at most {made.risk:.2%} of such are wrong up to {1 - made.score:.3f}"
+        bound = f"at most {nulls.risk:.2%} of such are wrong up to {1 - nulls.score:.3f}"
         return f"{self.name} has no value, and the nearest scored {nearest:.3f}; {bound}"
 
 
@@ -257,8 +249,15 @@ def promises_of_fields(
         if rule is None:
             continue
         its = found.get(numbers[one.name], [])
+        nulls: Promise | None = None
+        unborne: NoPromiseError | None = None
         try:
-            out[one.name] = _promised(one.name, its, rule.risk, least)
+            values = promise_values(its, rule.risk, least)
+            try:
+                nulls = promise_nulls(its, rule.risk, least)
+            except NoPromiseError as error:
+                unborne = error
+            out[one.name] = PromisedField(one.name, values, nulls, unborne)
         except NoPromiseError as error:
             other = partial(promise_values, its, least=least)
             told = why_not(error, values_of(its, least), other, "values in unseen examples")
@@ -280,11 +279,3 @@ def reasons(
         reason = field.review(its, answer) if field else None
         if reason:
             yield reason
-
-
-def _promised(name: str, found: Sequence[Finding], risk: float, least: Least) -> PromisedField:
-    values = promise_values(found, risk, least)
-    try:
-        return PromisedField(name, values, promise_nulls(found, risk, least), None)
-    except NoPromiseError as error:
-        return PromisedField(name, values, None, error)

@@ -59,7 +59,11 @@ class Quoted:
         if found and found.sure:
             return found
         alone = self._alone(finder, at)
-        return found if alone and found and _cuts(alone, found) else alone or found
+        return (
+            found
+            if alone and found and (found.start < alone.start < found.end or found.start < alone.end < found.end)
+            else alone or found
+        )
 
     def _alone(self, finder: Finder, at: Evidence) -> Value | None:
         """The longest value of a quote that is read by itself, without line ends, where its form is sure."""
@@ -70,11 +74,6 @@ class Quoted:
         best = max(sure, key=lambda value: (value.end - value.start, -value.start))
         start, end = engine.locate(at.text, text[best.start : best.end])
         return replace(best, start=at.start + start, end=at.start + end)
-
-
-def _cuts(alone: Value, found: Value) -> bool:
-    """Whether a value of a quote is a part of one that the document has there, such as 234.50 EUR of 1,234.50."""
-    return found.start < alone.start < found.end or found.start < alone.end < found.end
 
 
 LONGEST: Final = {"text": 480}  # characters of a quote

@@ -11,21 +11,19 @@ document, one by one, for the greatest sum of ROUGE-1 and ROUGE-2 (Nallapati, Zh
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from pipeline.tasks.judging import Floats, Judge, Judgement, measured, weighted_mean
 from pipeline.text.sentences import split_sentences
 
-NAMES: Final = ("rouge_1", "rouge_2", "rouge_l")
 _WORD = re.compile(r"[^\W_]+")
 _TRIED: Final = 200  # sentences of a document that the oracle looks at: those with most words of the reference
 
 
-@dataclass(frozen=True)
-class Rouge:
+class Rouge(NamedTuple):
     """F1 of single words, of pairs of words, and of the longest common subsequence."""
 
     rouge_1: float
@@ -41,17 +39,22 @@ def words_of(text: str) -> list[str]:
 def rouge(summary: str, references: Sequence[str]) -> Rouge:
     """The best of each measure over the references."""
     said = words_of(summary)
-    each = [_rouge(said, words_of(reference)) for reference in references]
-    return Rouge(*(max(getattr(one, name) for one in each) for name in NAMES))
-
-
-def _rouge(said: Sequence[str], known: Sequence[str]) -> Rouge:
-    return Rouge(_overlap(said, known, 1), _overlap(said, known, 2), rouge_l(said, known))
+    known = [words_of(reference) for reference in references]
+    each = [(_overlap(said, its, 1), _overlap(said, its, 2), rouge_l(said, its)) for its in known]
+    return Rouge(*map(max, zip(*each, strict=True)))
 
 
 def rouge_l(said: Sequence[str], known: Sequence[str]) -> float:
     """F1 of the longest common subsequence of words."""
-    return _f1(_longest(said, known), len(said), len(known))
+    places = dict[str, int]()
+    for index, word in enumerate(said):
+        places[word] = places.get(word, 0) | 1 << index
+    full = (1 << len(said)) - 1
+    row = full
+    for word in known:
+        matches = row & places.get(word, 0)
+        row = (row + matches | row - matches) & full
+    return _f1(len(said) - row.bit_count(), len(said), len(known))
 
 
 def _overlap(said: Sequence[str], known: Sequence[str], n: int) -> float:
@@ -61,20 +64,6 @@ def _overlap(said: Sequence[str], known: Sequence[str], n: int) -> float:
 
 def _f1(common: int, ours: int, theirs: int) -> float:
     return 2 * common / (ours + theirs) if common else 0.0
-
-
-def _longest(said: Sequence[str], known: Sequence[str]) -> int:
-    """The length of the longest common subsequence, by bits (Hyyrö 2004, Bit-parallel LCS-length computation
-    revisited)."""
-    places = dict[str, int]()
-    for index, word in enumerate(said):
-        places[word] = places.get(word, 0) | 1 << index
-    full = (1 << len(said)) - 1
-    row = full
-    for word in known:
-        matches = row & places.get(word, 0)
-        row = (row + matches | row - matches) & full
-    return len(said) - row.bit_count()
 
 
 def lead(text: str, sentences: int | None, words: int | None) -> str:
@@ -123,30 +112,13 @@ def _within(sentences: Sequence[str], most: int | None, words: int | None) -> li
     return kept
 
 
-@dataclass(frozen=True)
-class Compared:
-    """One summary with what it is held against."""
-
-    summary: Rouge
-    lead: Rouge
-    oracle: Rouge
-
-
-class Summaries:
-    """The summaries of documents with references."""
-
-    def __init__(self, compared: Sequence[Compared]) -> None:
-        self._values = {
-            f"{prefix}{name}": np.array([getattr(getattr(one, kind), name) for one in compared], np.float64)
-            for kind, prefix in (("summary", ""), ("lead", "lead_"), ("oracle", "oracle_"))
-            for name in NAMES
-        }
-
-    def figures(self, weights: Floats) -> Mapping[str, Floats]:
-        """The means of the measures, those of lead and oracle, and over_lead: by how much ROUGE-L is above that of the
-        lead. Weights float64 [draws, documents]."""
-        means = {name: weighted_mean(weights, values) for name, values in self._values.items()}
-        return {**means, "over_lead": means["rouge_l"] - means["lead_rouge_l"]}
+def figures_of(weights: Floats, compared: Sequence[tuple[Rouge, Rouge, Rouge]]) -> Mapping[str, Floats]:
+    """The means of the measures of summaries, those of leads and oracles beside them, and over_lead: by how much
+    ROUGE-L is above that of the lead. Weights float64 [draws, documents]."""
+    names = [f"{prefix}{name}" for prefix in ("", "lead_", "oracle_") for name in Rouge._fields]
+    values = np.array(compared, np.float64).reshape(-1, len(names))
+    means = {name: weighted_mean(weights, values[:, number].copy()) for number, name in enumerate(names)}
+    return {**means, "over_lead": means["rouge_l"] - means["lead_rouge_l"]}
 
 
 def judge(sentences: int | None, words: int | None, known: Sequence[Sequence[str]], texts: Sequence[str]) -> Judge:
@@ -157,10 +129,8 @@ def judge(sentences: int | None, words: int | None, known: Sequence[Sequence[str
     ]
 
     def judged(rows: Sequence[Mapping[str, Any]]) -> Judgement:
-        compared = [
-            Compared(rouge(row.get("summary") or "", references), *mark)
-            for row, references, mark in zip(rows, known, marks, strict=True)
-        ]
-        return Judgement(figures=measured(Summaries(compared).figures, len(rows)))
+        each = zip(rows, known, marks, strict=True)
+        compared = [(rouge(row.get("summary") or "", references), *mark) for row, references, mark in each]
+        return Judgement(figures=measured(partial(figures_of, compared=compared), len(rows)))
 
     return judged

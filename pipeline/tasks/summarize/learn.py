@@ -55,30 +55,33 @@ class Taught:
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """A head, and the mean ROUGE-L of one sentence of each document: that chosen by a head that had not seen the
-    document, the first one, and the best one that there is."""
+class SummariesMeasured:
+    """The mean ROUGE-L of one sentence of each example: that chosen by a head that had not seen it, the first, and the
+    best one that there is. `sentences`: how many were learned from."""
 
-    head: SentencesHead
-    chosen: float
-    first: float
-    best: float
+    sentences: int
+    rouge_l: float
+    rouge_l_of_first: float
+    rouge_l_of_best: float
+
+    def told(self) -> Iterator[tuple[str, str]]:
+        """The figures for a person."""
+        yield "sentences", f"{self.sentences:,}"
+        yield "ROUGE-L", f"{self.rouge_l:.3f} of one sentence, on examples that it had not seen"
+        yield "", f"{self.rouge_l_of_first:.3f} of the first sentence, {self.rouge_l_of_best:.3f} of the best one"
 
 
-def fit_sentences(taught: Sequence[Taught]) -> Fitted:
+def fit_sentences(taught: Sequence[Taught]) -> tuple[SentencesHead, SummariesMeasured]:
     """Learn from documents with their summaries, two at least."""
     learning = _Learning(taught)
     folds, chosen = min(FOLDS, len(taught)), list[float]()
     for fold in range(folds):
         head = learning.fit([number for number in range(len(taught)) if number % folds != fold])
         chosen += [learning.of_best(head, number) for number in range(len(taught)) if number % folds == fold]
-    aims = learning.aims
-    return Fitted(
-        learning.fit(range(len(taught))),
-        fsum(chosen) / len(taught),
-        fsum(float(its[0]) for its in aims) / len(taught),
-        fsum(float(its.max()) for its in aims) / len(taught),
-    )
+    count, aims = sum(len(one.sentences) for one in taught), learning.aims
+    first, best = fsum(float(its[0]) for its in aims), fsum(float(its.max()) for its in aims)
+    measured = SummariesMeasured(count, *(total / len(taught) for total in (fsum(chosen), first, best)))
+    return learning.fit(range(len(taught))), measured
 
 
 class _Learning:
@@ -140,23 +143,6 @@ LEAST_DOCUMENTS: Final = 10  # documents of two sentences or more
 _KEYS: Final = "summary, and text or document"
 
 
-@dataclass(frozen=True)
-class SummariesMeasured:
-    """The mean ROUGE-L of one sentence of each example: that chosen by a head that had not seen it, the first, and the
-    best one that there is. `sentences`: how many were learned from."""
-
-    sentences: int
-    rouge_l: float
-    rouge_l_of_first: float
-    rouge_l_of_best: float
-
-    def told(self) -> Iterator[tuple[str, str]]:
-        """The figures for a person."""
-        yield "sentences", f"{self.sentences:,}"
-        yield "ROUGE-L", f"{self.rouge_l:.3f} of one sentence, on examples that it had not seen"
-        yield "", f"{self.rouge_l_of_first:.3f} of the first sentence, {self.rouge_l_of_best:.3f} of the best one"
-
-
 @dataclass(frozen=True, kw_only=True)
 class SummaryLesson(Lesson[tuple[str, ...]]):
     """Documents with summaries that people wrote of them."""
@@ -191,12 +177,10 @@ class SummaryLesson(Lesson[tuple[str, ...]]):
             raise refused(
                 self.where, found, f"{LEAST_DOCUMENTS} at least", "a summary of one sentence is that sentence"
             )
-        learned = fit_sentences(taught)
-        if not learned.best:
+        head, measured = fit_sentences(taught)
+        if not measured.rouge_l_of_best:
             raise refused(self.where, "summaries that share no word with their documents", "summaries of the documents")
-        count = sum(len(one.sentences) for one in taught)
-        measured = SummariesMeasured(count, learned.chosen, learned.first, learned.best)
-        return Learned(learned.head.to_file(), measured)
+        return Learned(head.to_file(), measured)
 
 
 def read_summaries(source: Path) -> list[Example[tuple[str, ...]]]:

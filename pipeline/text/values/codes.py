@@ -172,12 +172,9 @@ def _more_than_numbers(text: str, reading: Reading) -> Iterator[tuple[int, int]]
     for finder in (find_dates, find_money, find_percents, find_ibans, find_phones, find_emails, find_references):
         for value in finder(text, reading):
             certain = value.sure or finder is find_dates
-            if certain and not (finder is find_references and _figure(value.value)):
+            if certain and not (
+                finder is find_references and all(char.isdecimal() or char == "." for char in value.value)
+            ):
                 yield value.start, value.end
     for match in _TIME.finditer(text):
         yield match.span()
-
-
-def _figure(reference: str) -> bool:
-    """Whether it is digits and points alone: a number may look so too."""
-    return all(char.isdecimal() or char == "." for char in reference)

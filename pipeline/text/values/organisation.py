@@ -227,26 +227,22 @@ def find_organisations(text: str, reading: Reading) -> Iterator[Value]:
     what they are called in it; unsure, names that only end as those of organisations do. Of an invoice the first name
     has the cues of its sender."""
     formed = list(_with_forms(text))
-    names = _merged([*formed, *_by_kind(text), *_parties(text, formed)])
+    # The names in order; of those that overlap the longest, with the cues of all.
+    values = [*formed, *_by_kind(text), *_parties(text, formed)]
+    names = list[Value]()
+    for value in sorted(values, key=lambda one: (one.start, -one.end)):
+        if not names or value.start >= names[-1].end:
+            names.append(value)
+            continue
+        other = names[-1]
+        kept = value if value.end - value.start > other.end - other.start else other
+        cues = tuple(dict.fromkeys((*other.cues, *value.cues)))
+        names[-1] = replace(kept, cues=cues, sure=other.sure or value.sure)
     invoice, contract = _INVOICE.search(text, 0, 3000), _CONTRACT.search(text, 0, 3000)
     if names and invoice and (contract is None or invoice.start() < contract.start()):
         first = next((index for index, name in enumerate(names) if name.sure), 0)
         names[first] = replace(names[first], cues=(*names[first].cues, *SENDER))
     yield from names
-
-
-def _merged(values: Sequence[Value]) -> list[Value]:
-    """The names in order; of those that overlap the longest, with the cues of all."""
-    merged = list[Value]()
-    for value in sorted(values, key=lambda one: (one.start, -one.end)):
-        if not merged or value.start >= merged[-1].end:
-            merged.append(value)
-            continue
-        other = merged[-1]
-        kept = value if value.end - value.start > other.end - other.start else other
-        cues = tuple(dict.fromkeys((*other.cues, *value.cues)))
-        merged[-1] = replace(kept, cues=cues, sure=other.sure or value.sure)
-    return merged
 
 
 def _value(text: str, start: int, end: int, *, sure: bool = True, cues: tuple[str, ...] = ()) -> Value:

@@ -9,7 +9,7 @@ import pytest
 
 import pipeline
 from pipeline import AtRest, RunPlan, Site
-from pipeline.atrest.kek import make_kek
+from pipeline.atrest.store import make_kek
 from tests.pipeline.conftest import make_plan, make_site
 
 

@@ -12,8 +12,8 @@ from pipeline.answer.converse import Conversing
 from pipeline.document import Parsed, Section
 from pipeline.inbox.intake import Arrival
 from pipeline.inbox.order import Work
-from pipeline.openai.form import ITEMS, LENGTH
 from pipeline.openai.line import REQUEST
+from pipeline.openai.request import ITEMS, LENGTH
 from pipeline.tasks import BatchSettings, Writing
 from tests.pipeline.tasks.scribe import Answering, Scribe
 

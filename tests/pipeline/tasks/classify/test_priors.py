@@ -35,23 +35,23 @@ def test_the_prior_is_the_mean_over_the_labels_of_the_mean_over_their_documents(
 
 def test_more_are_right_with_what_was_learned_and_scores_are_as_often_right_as_they_say() -> None:
     shares, numbers = told_apart(40, 0) + told_apart(40, 1), [0] * 40 + [1] * 40
-    found = learn.learned_from(NAMES, shares, numbers)
+    prior, found = learn.learned_from(NAMES, shares, numbers)
     assert found.before is not None
     assert found.right is not None
     assert found.right > 0.9 > found.before
     assert found.calibration_error is not None
     assert found.calibration_error < 0.1
     new = told_apart(500, 0, 7) + told_apart(500, 1, 7)
-    scores = np.array([found.prior.scores(one)[:2] for one in new])
+    scores = np.array([prior.scores(one)[:2] for one in new])
     right = scores.argmax(1) == np.repeat([0, 1], 500)
     assert abs(float(scores.max(1).mean()) - float(right.mean())) < 0.05
 
 
 def test_without_labels_the_prior_is_learned_and_nothing_is_promised() -> None:
     shares = told_apart(20, 0) + told_apart(20, 1)
-    found = learn.learned_from(NAMES, shares, [None] * 40)
-    assert (found.right, found.threshold, found.prior.temperature) == (None, None, 1.0)
-    assert sum(np.argmax(found.prior.scores(one)[:2]) == int(at >= 20) for at, one in enumerate(shares)) >= 36
+    prior, found = learn.learned_from(NAMES, shares, [None] * 40)
+    assert (found.right, found.threshold, prior.temperature) == (None, None, 1.0)
+    assert sum(np.argmax(prior.scores(one)[:2]) == int(at >= 20) for at, one in enumerate(shares)) >= 36
 
 
 def test_the_order_of_documents_makes_no_difference() -> None:

@@ -4,9 +4,9 @@ import pytest
 
 from pipeline.heads import BUILTIN, read_head
 from pipeline.tasks import ExtractSettings, TaskRefusedError
+from pipeline.tasks.extract.answers import Found
 from pipeline.tasks.extract.head import Least, given
 from pipeline.tasks.extract.promises import PromisedField
-from pipeline.tasks.extract.scene import Found
 from pipeline.tasks.risk import NoPromiseError, Promise
 from pipeline.text.values import Value
 

@@ -10,7 +10,7 @@ from pipeline.tasks import (
     ExtractSettings,
     Field,
 )
-from pipeline.tasks.extract import scene
+from pipeline.tasks.extract import answers
 from pipeline.tasks.extract.fields import LEAST
 from pipeline.text.values import VALUES, base
 from tests.pipeline.tasks.bag import BagOfWords
@@ -195,7 +195,7 @@ def test_a_text_that_only_names_the_field_is_no_value(ask: Ask) -> None:
 
 
 def test_of_too_many_values_the_nearest_in_meaning_are_looked_at(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scene, "MOST_VALUES", 3)
+    monkeypatch.setattr(answers, "MOST_VALUES", 3)
     text = "A fee of 5 EUR was paid. " * 10 + "The rent for the flat is 700 EUR. " + "A fee of 6 EUR was paid. " * 10
     row = ask(ExtractSettings((Field("rent", "money", "rent for the flat"),)), text).columns["fields"][0]
     assert row["value"] == "700 EUR"

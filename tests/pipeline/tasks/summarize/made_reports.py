@@ -8,7 +8,7 @@ import numpy as np
 
 from pipeline.document import Parsed
 from pipeline.tasks.summarize.head import SentencesHead
-from pipeline.tasks.summarize.learn import Fitted, Taught, fit_sentences
+from pipeline.tasks.summarize.learn import SummariesMeasured, Taught, fit_sentences
 from pipeline.text.sentences import split_sentences
 
 _OTHER = ["The weather was fine on that day.", "Many people came to the hall.", "There was tea for everybody there."]
@@ -36,14 +36,14 @@ def taught(number: int) -> Taught:
     return Taught(Parsed(text, "text/plain", "test"), sentences, vectors, [summary])
 
 
-def learned(count: int = 40) -> Fitted:
+def learned(count: int = 40) -> tuple[SentencesHead, SummariesMeasured]:
     """What is learned from so many reports."""
     return fit_sentences([taught(number) for number in range(count)])
 
 
 def head() -> SentencesHead:
     """The head of it."""
-    return learned().head
+    return learned()[0]
 
 
 if __name__ == "__main__":

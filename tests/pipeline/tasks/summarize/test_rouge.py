@@ -1,12 +1,12 @@
 """ROUGE by its definition, on the examples of the paper and against a slow longest common subsequence."""
 
 import random
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import pytest
 
 from pipeline.tasks.judging import measured
-from pipeline.tasks.summarize.judge import Compared, Rouge, Summaries, lead, oracle, rouge, words_of
+from pipeline.tasks.summarize.judge import Rouge, figures_of, lead, oracle, rouge, words_of
 
 REFERENCE = "police killed the gunman"
 
@@ -65,8 +65,8 @@ def test_lead_and_oracle_keep_to_what_the_job_asks_for() -> None:
 
 def test_figures_say_how_far_above_the_lead_it_is() -> None:
     good, bad = Rouge(0.5, 0.4, 0.5), Rouge(0.2, 0.1, 0.2)
-    found = Summaries([Compared(good, bad, good), Compared(bad, good, good), Compared(good, bad, good)])
-    figures = {one.name: one.value for one in measured(found.figures, 3, 20)}
+    compared = [(good, bad, good), (bad, good, good), (good, bad, good)]
+    figures = {one.name: one.value for one in measured(partial(figures_of, compared=compared), 3, 20)}
     assert figures["rouge_l"] == pytest.approx(0.4)
     assert figures["lead_rouge_1"] == pytest.approx(0.3)
     assert figures["oracle_rouge_2"] == pytest.approx(0.4)
