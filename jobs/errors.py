@@ -200,8 +200,8 @@ def _operators_ending(error: BaseException, workspace: Path | None, processing: 
         return Ending(ExitCode.BAD_CONFIG, str(error))
     if isinstance(error, pipeline.ModelRefusedError):
         return Ending(ExitCode.MODEL_REFUSED, f"Model refused: {error}")
-    if isinstance(error, pipeline.EncryptedError):
-        is_damaged = isinstance(error, pipeline.DamagedError)
+    if isinstance(error, pipeline.atrest.EncryptedError):
+        is_damaged = isinstance(error, pipeline.atrest.DamagedError)
         return Ending(ExitCode.AUDIT_FAILED if is_damaged else ExitCode.BAD_CONFIG, error.sentence)
     if isinstance(error, pipeline.BadPartError):
         return Ending(ExitCode.AUDIT_FAILED, str(error))

@@ -125,8 +125,8 @@ class BarWatcher:
 
     def note(self, event: str, **facts: Fact) -> None:
         """A step happened."""
-        if event in (pipeline.READING, pipeline.COMPUTING):
-            counts = "pages" if event == pipeline.READING else "tokens"
+        if event in (pipeline.report.READING, pipeline.report.COMPUTING):
+            counts = "pages" if event == pipeline.report.READING else "tokens"
             inside = {"document": facts.get("document"), "counts": counts, "done": facts[counts], "of": facts["of"]}
             self._bar.update(self._task, inside=inside_in_words(inside))
             return

@@ -25,12 +25,12 @@ def record_attempts(root: Path | None, arguments: list[str]) -> None:
         return
     command = " ".join(arguments[:1])
     for each in attempts():
-        record(site, pipeline.NetworkRefused(command=command, call=each.call, address=each.address, by=each.by))
+        record(site, pipeline.records.NetworkRefused(command=command, call=each.call, address=each.address, by=each.by))
 
 
-def record(site: pipeline.Site, facts: pipeline.Record) -> None:
+def record(site: pipeline.Site, facts: pipeline.records.Record) -> None:
     """Commit the record, or hand it to the one who holds the log. The command goes on in any case."""
-    recorded = pipeline.record(site, facts)
+    recorded = pipeline.records.record(site, facts)
     if recorded.why is not None:
         tell_not_recorded(recorded.why)
 
@@ -38,7 +38,7 @@ def record(site: pipeline.Site, facts: pipeline.Record) -> None:
 @contextlib.contextmanager
 def recorded_service(site: pipeline.Site, stop: Stop) -> Iterator[None]:
     """Records when a service begins, and when it ends: of which signal, or of which error."""
-    record(site, pipeline.ServiceStarted(pid=os.getpid(), version=metadata.version("cloister")))
+    record(site, pipeline.records.ServiceStarted(pid=os.getpid(), version=metadata.version("cloister")))
     why = None
     try:
         yield
@@ -47,7 +47,7 @@ def recorded_service(site: pipeline.Site, stop: Stop) -> Iterator[None]:
         raise
     finally:
         why = why or (stop.signal.name if stop.signal else "no signal")
-        record(site, pipeline.ServiceEnded(pid=os.getpid(), why=why))
+        record(site, pipeline.records.ServiceEnded(pid=os.getpid(), why=why))
 
 
 def tell_not_recorded(why: str) -> None:

@@ -3,7 +3,7 @@
 Written for this project. The questions share no words with the examples of their topic, but for names of products.
 """
 
-from pipeline import ClassifySettings, Label
+from pipeline.tasks import ClassifySettings, Label
 
 TOPICS: dict[str, tuple[str, ...]] = {
     "card lost or stolen": (

@@ -72,7 +72,7 @@ FORMAT_LIBRARIES = {
 NETWORK = {"socket", "http", "urllib.request", "ftplib", "smtplib", "ssl", "xmlrpc", "socketserver", "asyncio"}
 # pipeline/: its rooms and the files of its hall, each of which may import those that stand before it
 ROOMS = (
-    *("errors", "states", "document", "kernel"),
+    *("surface", "errors", "states", "document", "kernel"),
     *("paths", "atrest", "text", "pages", "openai", "parse", "heads", "tasks", "plan", "version", "records"),
     *("report", "forecast", "inbox", "answer", "learn", "quality", "outbox", "index", "reports", "keep", "proof"),
     "backup",

@@ -88,12 +88,12 @@ def erase(
     """
     check_text("--reason", reason)
     site = at.site
-    with refusing("DOC", LookupError, pipeline.ErasureRefusedError):
+    with refusing("DOC", LookupError, pipeline.keep.ErasureRefusedError):
         erased = pipeline.erase(site, document, reason, archive=archive, rows=rows, containers=containers, wait=wait)
     return Answer(erased, _erased_lines(erased, archive, rows, has_keys=site.at_rest.on))
 
 
-def _erased_lines(erased: pipeline.Erased, archive: bool, rows: bool, *, has_keys: bool) -> Iterator[str]:
+def _erased_lines(erased: pipeline.keep.Erased, archive: bool, rows: bool, *, has_keys: bool) -> Iterator[str]:
     yield f"erased by entry {erased.number}"
     if erased.entries:
         yield f"  private  nothing opens {counted(len(erased.entries), 'entry')} any more"
@@ -148,7 +148,7 @@ def export(
     return Answer(exported, _exported_lines(exported, site.public_key))
 
 
-def _exported_lines(exported: pipeline.Exported, key: str) -> Iterator[str]:
+def _exported_lines(exported: pipeline.proof.Exported, key: str) -> Iterator[str]:
     folder, records, others = exported.folder, exported.records, exported.others
     proved = "each proved by the signed checkpoint"
     proved = proved if records else "as the signed checkpoint proves: none is of these days"
@@ -186,7 +186,7 @@ def witness(
     request = audit.request_witness(site.audit, site.public_key, read_note(since) if since else None)
     note = request.rpartition(b"\n\n")[0].rpartition(b"\n\n")[2] + b"\n\n" + request.rpartition(b"\n\n")[2]
     size = int(note.split(b"\n")[1])  # https://c2sp.org/tlog-checkpoint: the second line
-    at.record(pipeline.ReadCheckpoint(size=size))
+    at.record(pipeline.records.ReadCheckpoint(size=size))
     write_given(out, request)
     write_given(sheet, format_sheet(note.decode(), site.public_key, datetime.now(UTC)).encode() if sheet else b"")
     told = {"checkpoint": note.decode(), "request": request.decode(), "file": out, "sheet": sheet}

@@ -175,7 +175,7 @@ def rotate_key(workspace: Workspace, file: Path | None, passphrase: Path | None)
     beside the present one. `passphrase` is the file of its passphrase, by default the present key's.
     ConfigError, ServiceHeldError, audit.AuditError."""
     root, site, log = workspace.root, make_site(workspace), workspace.site.log
-    with service_lock(workspace.log), pipeline.open_journal(site) as journal:
+    with service_lock(workspace.log), pipeline.records.open_journal(site) as journal:
         file = (file or _free_name(site.key_file)).absolute()
         made = not file.exists()
         with refusing("key rotate", audit.KeyRefused):

@@ -33,20 +33,20 @@ def show(
         story = pipeline.story(at.site, document)
     # of a private job the log names no document but by its entry
     told = next((f"entry {entry.n}" for entry in story.entries if entry.private is not None), story.document)
-    at.record(pipeline.ReadStory(document=told))
+    at.record(pipeline.records.ReadStory(document=told))
     return Answer(story.to_json(), _story_lines(story, document))
 
 
-def _story_lines(story: pipeline.Story, document: str) -> Iterator[str]:
+def _story_lines(story: pipeline.proof.Story, document: str) -> Iterator[str]:
     yield f"document {story.document}" if story.document else f"{document}, which got no row yet"
     for entry in story.entries:
         yield ""
-        facts = list(_row(entry, story.placed) if isinstance(entry, pipeline.Document) else _other(entry))
+        facts = list(_row(entry, story.placed) if isinstance(entry, pipeline.records.Document) else _other(entry))
         width = max(_LABEL, *(len(name) for name, _ in facts))
         yield from (f"  {name:<{width}} {told}" for name, told in (*_head(entry), *facts))
 
 
-def _head(entry: pipeline.Record) -> Iterator[tuple[str, str]]:
+def _head(entry: pipeline.records.Record) -> Iterator[tuple[str, str]]:
     """Yield the number of the entry, its time and its author; a record that was handed over was made before."""
     yield f"entry {entry.n}", f"{entry.time}, {entry.user} on {entry.host}"
     if handed := entry.handed:
@@ -55,14 +55,14 @@ def _head(entry: pipeline.Record) -> Iterator[tuple[str, str]]:
         yield "job", f"{entry.job}, run {entry.run}"
 
 
-def _other(entry: pipeline.Record) -> Iterator[tuple[str, str]]:
+def _other(entry: pipeline.records.Record) -> Iterator[tuple[str, str]]:
     """An entry that is no row: what its type means, and what it says."""
-    told = pipeline.meaning(entry.type)
+    told = pipeline.records.meaning(entry.type)
     yield "what", f"{entry.type}: {told}" if told else f"{entry.type}, which this version does not know"
-    yield from pipeline.members_in_words(entry.said)
+    yield from pipeline.proof.members_in_words(entry.said)
 
 
-def _row(entry: pipeline.Document, placed: frozenset[str]) -> Iterator[tuple[str, str]]:
+def _row(entry: pipeline.records.Document, placed: frozenset[str]) -> Iterator[tuple[str, str]]:
     """The entry of a row as lines, the question a reader has first on top."""
     kind = f", {entry.media_type}" if entry.media_type else ""
     yield "file", entry.path + (f" ({entry.size:,} bytes{kind})" if entry.size is not None else "")
@@ -115,13 +115,13 @@ def search(
     if document is not None and len(document) < _FEWEST:
         raise ConfigError(Problem("--document", f"{document!r}", f"at least {_FEWEST} digits of a sha256"))
     first, end = span(since, until)
-    query = pipeline.Query(document, name, job, model, outcome, first, end, run)
+    query = pipeline.proof.Query(document, name, job, model, outcome, first, end, run)
     place, site = at.workspace, at.site
     searched = pipeline.search(site, query)
     found = searched.rows
     if not found:
         # A job or a run that nobody ever heard of is a slip.
-        jobs, runs = pipeline.jobs_and_runs(site)
+        jobs, runs = pipeline.proof.jobs_and_runs(site)
         jobs = sorted({*jobs, *(path.stem for path in place.job_files())})
         if query.job is not None and query.job not in jobs:
             raise ConfigError(no_such_job(place, query.job, jobs))
@@ -165,7 +165,7 @@ def recall(
     site = at.site
     with refusing("--model", LookupError):
         found = pipeline.recall(site, _sha256(site, model))
-    at.record(pipeline.ReadRecall(model_sha256=found.model_sha256))
+    at.record(pipeline.records.ReadRecall(model_sha256=found.model_sha256))
     rows = [
         {**each.facts, "superseded_by": each.superseded_by, "deleted_by": each.deleted_by}
         for each in found.results.values()
@@ -179,12 +179,12 @@ def _sha256(site: pipeline.Site, model: str) -> str:
     if re.fullmatch(r"[0-9a-f]{6,64}", model):
         return model
     try:
-        return pipeline.model_sha256(pipeline.find_file(site.models, model)) or model
+        return pipeline.answer.model_sha256(pipeline.control.find_file(site.models, model)) or model
     except pipeline.ModelRefusedError as error:
         raise LookupError(str(error)) from error
 
 
-def _recall_lines(found: pipeline.Recall) -> Iterator[str | Table]:
+def _recall_lines(found: pipeline.proof.Recall) -> Iterator[str | Table]:
     held = sum(each.holds for each in found.results.values())
     gone = sum(each.deleted_by is not None for each in found.results.values())
     deleted = f", {gone:,} of which are deleted" if gone else ""
@@ -252,7 +252,7 @@ def _share(text: str) -> float:
     return share
 
 
-def _replay_lines(done: pipeline.Replay) -> Iterator[str]:
+def _replay_lines(done: pipeline.proof.Replay) -> Iterator[str]:
     choice, counts = done.choice, done.counts
     if choice.share < 1:
         yield f"A sample of {100 * choice.share:g}% of {counted(done.of, 'row')}, drawn with --seed {choice.seed}."

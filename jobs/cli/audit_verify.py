@@ -72,8 +72,8 @@ def verify(
     return Answer(told, _lines(verification, site, trusted, against), code)
 
 
-def _verified(verification: pipeline.Verification) -> pipeline.Verified:
-    return pipeline.Verified(
+def _verified(verification: pipeline.proof.Verification) -> pipeline.records.Verified:
+    return pipeline.records.Verified(
         size=verification.size,
         root=verification.root.hex(),
         integrity=len(verification.integrity),
@@ -118,7 +118,7 @@ def _stranger(site: pipeline.Site, trusted: str) -> Answer:
     return Answer({"ok": False, "error": error, "exit_code": code}, lines, code)
 
 
-def exit_code_of(verification: pipeline.Verification) -> ExitCode:
+def exit_code_of(verification: pipeline.proof.Verification) -> ExitCode:
     """The exit code that tells the worse of the two verdicts."""
     if not verification.ok:
         return ExitCode.AUDIT_FAILED
@@ -126,7 +126,7 @@ def exit_code_of(verification: pipeline.Verification) -> ExitCode:
 
 
 def _lines(
-    verification: pipeline.Verification, site: pipeline.Site, trusted: str, against: Path | None
+    verification: pipeline.proof.Verification, site: pipeline.Site, trusted: str, against: Path | None
 ) -> Iterator[str]:
     """Both verdicts; which checkpoint the log extends, and which keys handed over since the one that is trusted."""
     yield from verification_lines(verification, site.origin)
@@ -141,7 +141,7 @@ def _lines(
     yield "                the key that was given vouches for the entries before; if it was ever stolen, for no others"
 
 
-def verification_lines(verification: pipeline.Verification, origin: str) -> Iterator[str]:
+def verification_lines(verification: pipeline.proof.Verification, origin: str) -> Iterator[str]:
     """Both verdicts, and what was found."""
     if verification.private:
         yield f"NOT ALL COULD BE JUDGED: {verification.private}."
@@ -163,11 +163,11 @@ def verification_lines(verification: pipeline.Verification, origin: str) -> Iter
     yield from (f"  note          {one_line(note)}" for note in verification.notes)
 
 
-def _extends(verification: pipeline.Verification) -> bool:
+def _extends(verification: pipeline.proof.Verification) -> bool:
     return verification.sound and not any(finding.where == audit.KEPT for finding in verification.integrity)
 
 
-def _verdict(verification: pipeline.Verification, origin: str) -> Iterator[str]:
+def _verdict(verification: pipeline.proof.Verification, origin: str) -> Iterator[str]:
     """The worse of the two first. Results are held only against a log whose entries are whole."""
     if not verification.sound:
         yield f"THE AUDIT LOG {origin} CANNOT BE TRUSTED. Results and archive were not held against it. First wrong:"
@@ -207,7 +207,7 @@ def prove(
     checkpoint = read_note(under) if under else None
     with refusing(str(number), LookupError):
         text = audit.prove(site.audit, site.public_key, number, checkpoint)
-    at.record(pipeline.ReadProof(entry=number))
+    at.record(pipeline.records.ReadProof(entry=number))
     write_given(out, text.encode())
     return Answer({"entry": number, "proof": text, "file": out}, _proof_lines(site, number, text, out))
 

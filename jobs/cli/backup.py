@@ -52,9 +52,9 @@ def _refusals(root: Path, folder: Path) -> Iterator[None]:
     """A backup that is refused is a mistake of the command, or a damaged disk; so is one that finds no room."""
     try:
         yield
-    except pipeline.BackupRefusedError as error:
+    except pipeline.backup.BackupRefusedError as error:
         raise ConfigError(Problem(error.where, error.found, None, error.remedy)) from error
-    except pipeline.NeverStillError as error:
+    except pipeline.backup.NeverStillError as error:
         raise ConfigError(Problem("backup", str(error), None, "try again, or when no job is running")) from error
     except OSError as error:
         where = str(error.filename or folder)
@@ -68,7 +68,7 @@ def _site_of(root: Path) -> pipeline.Site:
     return make_site(Workspace(root, load_site(root / "site.yaml")))
 
 
-def _backup_lines(made: pipeline.BackedUpNow, origin: str, code: ExitCode) -> Iterator[str]:
+def _backup_lines(made: pipeline.backup.BackedUpNow, origin: str, code: ExitCode) -> Iterator[str]:
     new = f"{made.copied_bytes / _MIB:,.1f} MiB copied"
     yield f"{made.folder}: {counted(made.files, 'file')}, {new}, {made.linked:,} as in the backup before."
     yield f"  log           {counted(made.about.size, 'entry')}, root {made.about.root}"
@@ -105,9 +105,9 @@ def restore(
             made = pipeline.restore(
                 source, folder, _site_of, against=kept, tell=lambda what, done, all: tell(done, all, what)
             )
-        except pipeline.BackupRefusedError as error:
+        except pipeline.backup.BackupRefusedError as error:
             raise ConfigError(Problem(error.where, error.found, None, error.remedy)) from error
-        except pipeline.WorkspaceRefusedError as error:
+        except pipeline.version.WorkspaceRefusedError as error:
             raise ConfigError(Problem(str(source), error.found, error.expected, error.remedy)) from error
     if made.recorded.why is not None:
         tell_not_recorded(made.recorded.why)
@@ -118,7 +118,7 @@ def restore(
     return Answer({**said, **vars(made.verification), "exit_code": code}, _restored_lines(made, folder, against), code)
 
 
-def _restored_lines(made: pipeline.Restored, folder: Path, against: Path | None) -> Iterator[str]:
+def _restored_lines(made: pipeline.backup.Restored, folder: Path, against: Path | None) -> Iterator[str]:
     yield f"{shown(folder)}: {counted(made.files, 'file')} as they were at {made.about.made} ({made.backup})."
     if not made.keys:
         yield "  keys          not in the backup: bring them to keys/, readable by their owner alone (mode 0600)"
@@ -138,7 +138,7 @@ def new(file: Annotated[Path, argument("FILE", "The file of the key, which must 
     Only its owner may read the file. site.yaml names it: `encryption: {key_file: FILE}`.
     """
     try:
-        made = pipeline.make_kek(file)
+        made = pipeline.atrest.make_kek(file)
     except FileExistsError as error:
         raise ConfigError(Problem(shown(file), "exists already; a key is never overwritten")) from error
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -159,7 +159,7 @@ def rewrap(at: At, wait: Wait = 0) -> Answer:
     """
     if not at.site.at_rest.on:
         raise ConfigError(Problem("site.yaml", "no key 'encryption': nothing is encrypted here"))
-    with pipeline.open_journal(at.site, wait):
+    with pipeline.records.open_journal(at.site, wait):
         done = pipeline.rewrap(at.site.at_rest)
     lines = [f"The key {done.key} wraps {done.keys:,} keys, {done.rewrapped:,} of them since now"]
     if done.rewrapped:

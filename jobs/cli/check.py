@@ -42,7 +42,7 @@ def check(at: At, jobs: SomeJobs = None) -> Answer:
     """
     place = at.workspace
     names = jobs or all_jobs(place, "cloister check")
-    known = pipeline.read_admissions(at.site)
+    known = pipeline.records.read_admissions(at.site)
     beside = Beside(place, readable_jobs(place), [path.stem for path in place.job_files()])
     checked, stops = [_checked(place, name, known, beside) for name in names], list(hindrances(place))
     code = worst([each.code for each in checked] + [ExitCode.BAD_CONFIG] * bool(stops))
@@ -63,18 +63,18 @@ def all_jobs(place: Workspace, command: str) -> list[str]:
     return names
 
 
-def _checked(workspace: Workspace, name: str, known: pipeline.Admissions, beside: Beside) -> Checked:
+def _checked(workspace: Workspace, name: str, known: pipeline.records.Admissions, beside: Beside) -> Checked:
     try:
         job = load_job_of(workspace, find_job(workspace, name))
         beside.check(job)
         plan = make_plan(workspace, job)
         check_places(plan, pipeline.scan(plan.input).ready)
-        sha256 = pipeline.check_model(plan)
-        plan = pipeline.with_head(plan, sha256)
-        pipeline.check_admitted(plan.site, replace(plan.model, sha256=sha256), known)
-        pipeline.examine_model(plan)
-        quality = pipeline.check_quality(plan, sha256)
-        facts = pipeline.inspect_model(plan.model.path)
+        sha256 = pipeline.answer.check_model(plan)
+        plan = pipeline.answer.with_head(plan, sha256)
+        pipeline.records.check_admitted(plan.site, replace(plan.model, sha256=sha256), known)
+        pipeline.answer.examine_model(plan)
+        quality = pipeline.quality.check_quality(plan, sha256)
+        facts = pipeline.answer.inspect_model(plan.model.path)
     except ConfigError as error:
         return Checked(name, ExitCode.BAD_CONFIG, problems=error.problems)
     except PermissionError as error:
@@ -110,10 +110,10 @@ def _told(job: LoadedJob, plan: pipeline.RunPlan, sha256: str, facts: dict[str, 
     }
 
 
-def _unseen(plan: pipeline.RunPlan, scan: pipeline.Scan) -> dict[str, str]:
+def _unseen(plan: pipeline.RunPlan, scan: pipeline.inbox.Scan) -> dict[str, str]:
     """What is said where it cannot be seen whether somebody still writes to files."""
     after = f"taken after {plan.input.settle_seconds:g} s without a change, whoever still writes"
-    if kind := pipeline.shared_with(plan.input.folder):
+    if kind := pipeline.paths.shared_with(plan.input.folder):
         return {"writers": f"cannot be seen: {kind} does not tell of other machines; files are {after} to them"}
     if scan.unseen:
         files = counted(scan.unseen, "file")
@@ -124,7 +124,7 @@ def _unseen(plan: pipeline.RunPlan, scan: pipeline.Scan) -> dict[str, str]:
 def _reads_pictures(plan: pipeline.RunPlan) -> str:
     if not plan.input.ocr.enabled:
         return "off: pictures of text fail as needs_ocr"
-    found = pipeline.find_tesseract(plan.input.ocr.languages)
+    found = pipeline.parse.find_tesseract(plan.input.ocr.languages)
     if isinstance(found, str):
         return f"{found}: pictures of text fail as needs_ocr"
     return found.name if find_spec("PIL") else f"{found.name}, for PDF only: Pillow is not installed (cloister[ocr])"
@@ -148,14 +148,14 @@ def _head(plan: pipeline.RunPlan, job: LoadedJob, facts: dict[str, Any]) -> dict
         return {"labels": one_line(str(labels))} if labels else {}
     pinned = job.config.model.head is not None and job.config.model.head.sha256
     unpinned = "" if pinned else " (not pinned: write it into the job as model.head.sha256)"
-    promised = one_line("; ".join(pipeline.promises_of(plan)))
+    promised = one_line("; ".join(pipeline.answer.promises_of(plan)))
     told = {"head": f"{plan.model.head.name}, sha256 {plan.model.head.sha256}{unpinned}"}
     return told | ({"accept": promised} if promised else {})
 
 
 def _writes(plan: pipeline.RunPlan, facts: dict[str, Any]) -> dict[str, str]:
     """How a model that writes text is used; nothing for one that embeds."""
-    writing = pipeline.writing_of(plan)
+    writing = pipeline.answer.writing_of(plan)
     if writing is None:
         return {}
     context = min(writing.context, facts["context"] or writing.context)
@@ -166,7 +166,7 @@ def _writes(plan: pipeline.RunPlan, facts: dict[str, Any]) -> dict[str, str]:
     return {"writes": f"{answers}; {counted(context, 'token')} at a time with what is read; {kept}"} | chat
 
 
-def _admitted(plan: pipeline.RunPlan, sha256: str, known: pipeline.Admissions) -> dict[str, str]:
+def _admitted(plan: pipeline.RunPlan, sha256: str, known: pipeline.records.Admissions) -> dict[str, str]:
     """The decisions about the model and its head; empty where nobody decided anything."""
     of = [sha256, *([plan.model.head.sha256] if plan.model.head else [])]
     decided = [decision.in_words() if (decision := known.last.get(each or "")) else "not admitted" for each in of]
@@ -192,9 +192,9 @@ class Planned:
     job: str
     problems: tuple[Problem, ...] = ()
     ahead: Ahead | None = None
-    memory: pipeline.Memory | str | None = None
+    memory: pipeline.stages.Memory | str | None = None
     ways: Sequence[Remedy] = ()
-    held: Sequence[pipeline.Held] = ()
+    held: Sequence[pipeline.records.Held] = ()
     after: str | None = None
     cluster: Seen | None = None
     model: str = ""
@@ -229,18 +229,18 @@ def plan_all(place: Workspace, names: Sequence[str], now: datetime) -> list[Plan
         except ConfigError as error:
             planned[name] = Planned(name, problems=error.problems)
     keeping = {each.job: set[str]() for _, each in loaded.values() if each.keeps}
-    costs, register, met = pipeline.AllCosts(), pipeline.Register(), pipeline.MetFiles(keeping)
+    costs, register, met = pipeline.records.AllCosts(), pipeline.records.Register(), pipeline.records.MetFiles(keeping)
     known = {each.job: each.unread for each in pipeline.status(make_site(place), register, costs, met)}
     found = dict[str, Found]()
     for name, (job, run) in loaded.items():
-        cluster = _cluster(run, pipeline.machines_of(run, costs), found)
-        scan = pipeline.set_aside(pipeline.scan(run.input), known.get(run.job, {}), run.site.max_document_bytes)
-        files = pipeline.waiting(scan, met.jobs.get(run.job, ()))
-        its_costs, machines = pipeline.known_costs(run, costs, register), cluster.machines if cluster else 1
+        cluster = _cluster(run, pipeline.stages.machines_of(run, costs), found)
+        scan = pipeline.inbox.set_aside(pipeline.scan(run.input), known.get(run.job, {}), run.site.max_document_bytes)
+        files = pipeline.stages.waiting(scan, met.jobs.get(run.job, ()))
+        its_costs, machines = pipeline.stages.known_costs(run, costs, register), cluster.machines if cluster else 1
         ahead = look_ahead(job.config, files, its_costs, now, machines)
-        its = costs.jobs.get(run.job, pipeline.JobCosts())
+        its = costs.jobs.get(run.job, pipeline.records.JobCosts())
         try:
-            memory: pipeline.Memory | str = pipeline.memory_of(run)
+            memory: pipeline.stages.Memory | str = pipeline.stages.memory_of(run)
             ways = tuple(remedies(run, ahead, its, register))
         except pipeline.ModelRefusedError as error:
             memory, ways = str(error), ()
@@ -275,7 +275,7 @@ def _planned_json(one: Planned, beside: Sequence[str]) -> dict[str, Any]:
     ahead = one.ahead
     if ahead is None:
         return {"job": one.job, "problems": one.problems}
-    errors, told = pipeline.median_errors(one.held), ahead.outlook
+    errors, told = pipeline.forecast.median_errors(one.held), ahead.outlook
     return {
         "job": one.job,
         "files": len(ahead.files),
@@ -292,7 +292,7 @@ def _planned_json(one: Planned, beside: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _forecast(ahead: Ahead, told: pipeline.Outlook) -> dict[str, Any]:
+def _forecast(ahead: Ahead, told: pipeline.forecast.Outlook) -> dict[str, Any]:
     assert ahead.known is not None
     threads, costs = ahead.known
     return {
@@ -309,7 +309,7 @@ def _forecast(ahead: Ahead, told: pipeline.Outlook) -> dict[str, Any]:
     }
 
 
-def _file(file: pipeline.File, expected: pipeline.Expected) -> dict[str, Any]:
+def _file(file: pipeline.forecast.File, expected: pipeline.forecast.Expected) -> dict[str, Any]:
     takes = {"tokens": round(expected.tokens), "seconds": round(expected.seconds, 1)}
     return {"path": file.path, "size": file.size, **takes}
 
@@ -344,12 +344,12 @@ def _job_lines(one: Planned, ahead: Ahead, beside: Sequence[str]) -> Iterator[st
     if beside:
         said = "fall into that time: they wait for one another, which is not counted"
         yield f"  beside    runs of {', '.join(beside)} {said}"
-    if errors := pipeline.median_errors(one.held):
+    if errors := pipeline.forecast.median_errors(one.held):
         of = counted(len(one.held), "forecast")
         yield f"  earlier   {of}: off by {errors[0]:.0%} of the documents and {errors[1]:.0%} of the seconds (median)"
 
 
-def _outlook(one: Planned, ahead: Ahead, told: pipeline.Outlook) -> Iterator[str]:
+def _outlook(one: Planned, ahead: Ahead, told: pipeline.forecast.Outlook) -> Iterator[str]:
     assert ahead.known is not None
     threads, costs = ahead.known
     rests = f"by {counted(costs.rows, 'document')} with {counted(threads, 'thread')}"
@@ -367,11 +367,11 @@ def _outlook(one: Planned, ahead: Ahead, told: pipeline.Outlook) -> Iterator[str
         yield f"  slowest   {_in_words(*told.slowest)}"
 
 
-def _in_words(file: pipeline.File, expected: pipeline.Expected) -> str:
+def _in_words(file: pipeline.forecast.File, expected: pipeline.forecast.Expected) -> str:
     return f"{one_line(file.path)} ({size_of(file.size)}): about {duration(expected.seconds)}"
 
 
-def _memory(memory: pipeline.Memory | str | None) -> Iterator[str]:
+def _memory(memory: pipeline.stages.Memory | str | None) -> Iterator[str]:
     if isinstance(memory, str):
         yield f"  memory    not known: {one_line(memory)}"
     elif memory:

@@ -59,7 +59,7 @@ def invite(
     token = People(place.root / "keys").invite(name, roles, hours)
     expires = datetime.fromtimestamp(datetime.now(UTC).timestamp() + hours * 3600, UTC).isoformat(timespec="seconds")
     link = f"{(url or place.site.console.address()).rstrip('/')}/join/{token}"
-    at.record(pipeline.ConsoleInvited(person=name, roles=", ".join(roles), expires=expires))
+    at.record(pipeline.records.ConsoleInvited(person=name, roles=", ".join(roles), expires=expires))
     told = f"For {name}, as {', '.join(roles)}. The link is shown this once, works once, and until {expires}:"
     return Answer({"name": name, "roles": roles, "link": link, "expires": expires}, [told, f"    {link}"])
 
@@ -92,5 +92,5 @@ def _state(person: Person) -> str:
 def revoke(at: At, name: Name) -> Answer:
     """Take somebody out: their passphrase and invite are forgotten, and their sessions end with their next request."""
     People(at.workspace.root / "keys").revoke(name)
-    at.record(pipeline.ConsoleRevoked(person=name))
+    at.record(pipeline.records.ConsoleRevoked(person=name))
     return Answer({"revoked": name}, [f"{name} may use the console no longer."])

@@ -125,11 +125,11 @@ def _decided(
         check_text("--reason", reason)
     site = at.site
     try:
-        job = pipeline.job_of(site, row)
+        job = pipeline.review.job_of(site, row)
         outcome = pipeline.decide(site, pipeline.Review(job, row, action, by, reason, answer))
     except LookupError as error:
         raise ConfigError(Problem(f"ROW {row}", str(error.args[0]), "a row of `cloister review list`")) from error
-    except pipeline.ReviewRefusedError as error:
+    except pipeline.tasks.ReviewRefusedError as error:
         raise ConfigError(Problem(f"ROW {row}", str(error))) from error
     if outcome.why is not None and not outcome.waits:
         raise ConfigError(Problem(f"ROW {row}", outcome.why))
@@ -138,13 +138,13 @@ def _decided(
 
 
 def _decided_lines(
-    site: pipeline.Site, row: int, action: str, outcome: pipeline.ReviewOutcome, changed: Sequence[str]
+    site: pipeline.Site, row: int, action: str, outcome: pipeline.review.ReviewOutcome, changed: Sequence[str]
 ) -> Iterator[str]:
     if outcome.waits:
         yield f"{action}, and signed; it waits for the run that holds the log, which takes it up with its next part"
         return
     yield f"{action} by entry {outcome.n}, which takes the place of entry {row}"
-    for each in (pipeline.row_of(site, outcome.n).get("fields") or ()) if changed and outcome.n else ():
+    for each in (pipeline.review.row_of(site, outcome.n).get("fields") or ()) if changed and outcome.n else ():
         if each["name"] in changed and each["value"] and each["note"]:
             yield f"{each['name']}: {one_line(each['value'])} ({each['note']})"
 
@@ -170,26 +170,30 @@ def export(
     correct or reject), why, and what is right in the new columns; `review import` takes the sheet. Each row has an id
     that stays the same.
     """
-    ending, states = _ending(out), tuple(state or pipeline.REVIEWABLE)
-    asked = pipeline.Filter(
+    ending, states = _ending(out), tuple(state or pipeline.review.REVIEWABLE)
+    asked = pipeline.index.Filter(
         jobs=(job,), states=states, labels=tuple(label or ()), folder=folder, night=night, text=text, review=decided,
         settings="current" if current_settings else None,
     )  # fmt: skip
     check_filter(at, asked, sort)
-    if refused := [each for each in states if each not in pipeline.REVIEWABLE]:
-        expected = f"one of {', '.join(pipeline.REVIEWABLE)}"
+    if refused := [each for each in states if each not in pipeline.review.REVIEWABLE]:
+        expected = f"one of {', '.join(pipeline.review.REVIEWABLE)}"
         raise ConfigError(Problem("--state", f"nobody decides on rows that are {refused[0]}", expected))
     site = at.site
-    with pipeline.open_index(site) as queue:
+    with pipeline.index.open_index(site) as queue:
         queue.refresh()
-        rows = pipeline.rows_in_order(site, queue, asked, sort, None if sample else limit)
+        rows = pipeline.index.rows_in_order(site, queue, asked, sort, None if sample else limit)
         if sample:
             waiting = _waiting(site, queue, job)
             rows = (row for row in rows if row.audit_index in waiting)
         found = list(rows)
-    at.record(pipeline.ReadResults(of_job=job, failed=False, limit=limit))
+    at.record(pipeline.records.ReadResults(of_job=job, failed=False, limit=limit))
     is_csv = ending == "csv"
-    data = pipeline.format_csv(site.origin, found) if is_csv else b"".join(pipeline.format_jsonl(site.origin, found))
+    data = (
+        pipeline.review.format_csv(site.origin, found)
+        if is_csv
+        else b"".join(pipeline.review.format_jsonl(site.origin, found))
+    )
     with writing(out):
         out.write_bytes(data)
     told = f"{counted(len(found), 'row')} in {out}; fill in its last columns, then: cloister review import {out}"
@@ -199,16 +203,18 @@ def export(
 def _ending(path: Path) -> str:
     """The format of a sheet, by its name. ConfigError."""
     ending = path.suffix.lower().removeprefix(".")
-    if ending not in pipeline.SHEETS:
-        raise ConfigError(Problem(str(path), "no sheet by its name", f"FILE.{' or FILE.'.join(pipeline.SHEETS)}"))
+    if ending not in pipeline.review.SHEETS:
+        raise ConfigError(
+            Problem(str(path), "no sheet by its name", f"FILE.{' or FILE.'.join(pipeline.review.SHEETS)}")
+        )
     return ending
 
 
-def _waiting(site: pipeline.Site, queue: pipeline.Index, job: str) -> set[int]:
-    last = [*pipeline.samples(site, job)][-1:]
+def _waiting(site: pipeline.Site, queue: pipeline.index.Index, job: str) -> set[int]:
+    last = [*pipeline.review.samples(site, job)][-1:]
     if not last:
         raise ConfigError(Problem("--sample", f"no sample of {job} was drawn", "cloister review sample JOB --size N"))
-    return {row.entry for row in pipeline.standing(queue, last[0]).rows if row.verdict == "waits"}
+    return {row.entry for row in pipeline.review.standing(queue, last[0]).rows if row.verdict == "waits"}
 
 
 def import_(
@@ -223,26 +229,28 @@ def import_(
     check_text("--as", by, "a person's name; it stands in the log")
     ending, site = _ending(file), at.site
     try:
-        filled = pipeline.parse_sheet(file.read_bytes(), ending, site.origin)
+        filled = pipeline.review.parse_sheet(file.read_bytes(), ending, site.origin)
     except OSError as error:
         raise ConfigError(Problem(str(file), f"cannot be read: {error.strerror}")) from error
-    except pipeline.BadSheetError as error:
+    except pipeline.review.BadSheetError as error:
         raise ConfigError(Problem(str(file), error.found, error.expected, line=error.line)) from error
     told = [_taken(site, each, by.strip()) for each in filled]
     code = ExitCode.DOCUMENTS_FAILED if any(each["refused"] for each in told) else ExitCode.DONE
     return Answer({"file": file, "rows": told}, _taken_lines(file, told), code)
 
 
-def _taken(site: pipeline.Site, filled: pipeline.Filled, by: str) -> dict[str, Any]:
+def _taken(site: pipeline.Site, filled: pipeline.review.Filled, by: str) -> dict[str, Any]:
     told = {"line": filled.line, "row": filled.entry, "action": filled.action, "entry": None, "waits": False}
     try:
-        row = pipeline.row_of(site, filled.entry)
-        if pipeline.seen_digits(pipeline.result_sha256(row)) != filled.seen:
-            raise pipeline.ReviewRefusedError(f"the row of entry {filled.entry:,} is not the one that was exported")
+        row = pipeline.review.row_of(site, filled.entry)
+        if pipeline.review.seen_digits(pipeline.outbox.result_sha256(row)) != filled.seen:
+            raise pipeline.tasks.ReviewRefusedError(
+                f"the row of entry {filled.entry:,} is not the one that was exported"
+            )
         answer = filled.answer(row)
         review = pipeline.Review(row.job, filled.entry, filled.action, by, filled.why, answer)
         outcome = pipeline.decide(site, review)
-    except (LookupError, pipeline.ReviewRefusedError) as error:
+    except (LookupError, pipeline.tasks.ReviewRefusedError) as error:
         return told | {"refused": str(error.args[0])}
     return told | {"entry": outcome.n, "waits": outcome.waits, "refused": None if outcome.waits else outcome.why}
 

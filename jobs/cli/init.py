@@ -130,7 +130,7 @@ def _make(folder: Path, origin: str) -> None:
     key = folder / "keys" / "log.key"
     public_key = audit.generate_key(key, origin)
     audit.Log.create(folder / "audit", key_path=key, public_key=public_key)
-    pipeline.write_version(folder)
+    pipeline.version.write_version(folder)
     site = _SITE.format(origin=json.dumps(origin), public_key=json.dumps(public_key))
     audit.write_file_atomically(folder / "site.yaml", site.encode())
 
@@ -177,8 +177,8 @@ def _bring(folder: Path, jobs: list[str]) -> dict[str, list[str]]:
         name = _model_of(folder, job)
         model = version / "models" / f"{name}.gguf"
         if model.is_file() and not (folder / "models" / model.name).exists():
-            facts = pipeline.copy_model(folder / "models", model, name)
-            for news in pipeline.model_news(name, None, facts["sha256"], "import"):
+            facts = pipeline.answer.copy_model(folder / "models", model, name)
+            for news in pipeline.records.model_news(name, None, facts["sha256"], "import"):
                 record(make_site(open_workspace(folder)), news)
             brought.setdefault(job, []).append(f"models/{model.name}")
         for document in example_documents(version, job):

@@ -76,7 +76,7 @@ def qualify(
     place = at.workspace
     loaded = load_job_of(place, find_job(place, job))
     plan = make_plan(place, loaded)
-    asked = pipeline.Asked(
+    asked = pipeline.quality.Asked(
         source=_source(plan, evaluation),
         models=tuple(models or ()),
         heads=tuple(heads or ()),
@@ -90,7 +90,7 @@ def qualify(
     at.record(*found.records(_told(place, plan, source)))
     if report:
         made = f"Made {datetime.now(UTC).strftime('%Y-%m-%d %H:%M')} UTC by cloister {version('cloister')}."
-        pipeline.write_page(report, found, made)
+        pipeline.quality.write_page(report, found, made)
     code = ExitCode.DONE if found.passed else ExitCode.MODEL_REFUSED
     return Answer({"passed": found.passed, "qualification": found}, _lines(found, report), code)
 
@@ -114,7 +114,7 @@ def _source(plan: pipeline.RunPlan, given: Path | None) -> Path:
 
 
 def _floor(task: str, said: list[str]) -> dict[str, float]:
-    known, floor = list(pipeline.MEASURES.get(task, ())), dict[str, float]()
+    known, floor = list(pipeline.tasks.MEASURES.get(task, ())), dict[str, float]()
     for one in said:
         name, _, least = one.partition("=")
         if name not in known:
@@ -128,7 +128,7 @@ def _floor(task: str, said: list[str]) -> dict[str, float]:
     return floor
 
 
-def _prices(hour: str | None, api: float | None, gpu: float | None) -> pipeline.Prices | None:
+def _prices(hour: str | None, api: float | None, gpu: float | None) -> pipeline.quality.Prices | None:
     if hour is None:
         if api is not None or gpu is not None:
             found = "is missing, with which other prices are compared"
@@ -137,21 +137,21 @@ def _prices(hour: str | None, api: float | None, gpu: float | None) -> pipeline.
     match = _HOUR.fullmatch(hour)
     if match is None or not float(match[1]):
         raise ConfigError(Problem("--price", repr(hour), "a price an hour above 0, such as 0.34/h"))
-    return pipeline.Prices(float(match[1]), api, gpu)
+    return pipeline.quality.Prices(float(match[1]), api, gpu)
 
 
 def _told(place: Workspace, plan: pipeline.RunPlan, source: Path) -> str:
     """The evaluation file as the log may say it: from the workspace where it lies there; not that of a private job."""
     if plan.private:
         return ""
-    if str(source) == pipeline.REVIEW:
-        return pipeline.REVIEW
+    if str(source) == pipeline.review.REVIEW:
+        return pipeline.review.REVIEW
     real, root = source.resolve(), place.root.resolve()
     told = str(real.relative_to(root) if real.is_relative_to(root) else real)
     return told.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
-def _lines(found: pipeline.Qualification, report: Path | None) -> Iterator[str | Table]:
+def _lines(found: pipeline.quality.Qualification, report: Path | None) -> Iterator[str | Table]:
     again = f", {found.again:,} given twice and counted once" if found.again else ""
     yield f"{found.job}: {counted(found.documents, 'document')} of {found.eval.name}{again}"
     head = ("model", found.compared, "from", "to", "docs/h", "files MiB", "memory MiB", "frontier")
@@ -173,11 +173,11 @@ def _lines(found: pipeline.Qualification, report: Path | None) -> Iterator[str |
         yield "the floor is reached" if found.passed else f"below the floor: {'; '.join(found.measured[0].missed)}"
 
 
-def _own(one: pipeline.Measured) -> Iterator[str | Table]:
+def _own(one: pipeline.quality.Measured) -> Iterator[str | Table]:
     judgement = one.judgement
     for figure in judgement.figures:
         value, low, high = _interval(figure)
-        yield f"  {figure.name:<14} {value} ({low} to {high})  {pipeline.FIGURES[figure.name]}"
+        yield f"  {figure.name:<14} {value} ({low} to {high})  {pipeline.tasks.FIGURES[figure.name]}"
     if judgement.calibration:
         yield f"  {'scores':<14} wrong by {judgement.calibration.error:.3f} on average"
     if judgement.labels:
@@ -199,7 +199,7 @@ def _own(one: pipeline.Measured) -> Iterator[str | Table]:
         yield Table(head, fields, right=head[1:], whole=("field",))
 
 
-def _costs(one: pipeline.Measured) -> Iterator[str]:
+def _costs(one: pipeline.quality.Measured) -> Iterator[str]:
     if one.costs is None:
         return
     costs = one.costs
@@ -211,7 +211,7 @@ def _costs(one: pipeline.Measured) -> Iterator[str]:
             yield f"    cheaper than {what} from {daily}{more}"
 
 
-def _interval(figure: pipeline.Figure) -> tuple[str, str, str]:
+def _interval(figure: pipeline.tasks.Figure) -> tuple[str, str, str]:
     return _share(figure.value), _share(figure.low), _share(figure.high)
 
 
@@ -241,7 +241,7 @@ def bench(
     sizes, counts = _numbers("--tokens", tokens), _numbers("--threads", threads)
     try:
         with telling("bench") as progress:
-            found = pipeline.bench_model(path, sizes, counts, seconds, progress)
+            found = pipeline.bench.bench_model(path, sizes, counts, seconds, progress)
     except ValueError as error:
         raise ConfigError(Problem("--tokens", str(tokens), str(error))) from error
     return Answer(found, _bench_lines(found))
@@ -257,7 +257,7 @@ def _numbers(option: str, text: str | None) -> list[int] | None:
     return sorted({int(word) for word in words})
 
 
-def _bench_lines(found: pipeline.Bench) -> Iterator[str | Table]:
+def _bench_lines(found: pipeline.bench.Bench) -> Iterator[str | Table]:
     model, engine = found.model, found.engine
     yield f"{model['name']} ({model['architecture']}, {engine['types']}), arithmetic {found.numerics}"
     yield f"{engine['cpu']}, {found.cpus} CPUs, instruction set {engine['isa']}"
@@ -276,7 +276,7 @@ def _bench_lines(found: pipeline.Bench) -> Iterator[str | Table]:
         yield from _operations(found, ceiling)
 
 
-def _operations(found: pipeline.Bench, ceiling: pipeline.Ceiling) -> Iterator[str | Table]:
+def _operations(found: pipeline.bench.Bench, ceiling: pipeline.bench.Ceiling) -> Iterator[str | Table]:
     operations = [each for each in found.operations if each.threads == ceiling.threads]
     tops = f"{2 * ceiling.multiply_adds_per_second / 1e12:.2f} TOPS (a multiply-add is two operations)"
     text = f"A text of {operations[0].tokens} tokens on each of {counted(ceiling.threads, 'thread')}"

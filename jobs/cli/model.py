@@ -76,21 +76,23 @@ def import_(
     came with a bundle, is copied in the same way.
     """
     models, is_head = at.workspace.root / "models", source.suffix == _HEAD
-    is_gguf, named = pipeline.is_gguf(source), _name(source, name, file_type)
+    is_gguf, named = pipeline.answer.is_gguf(source), _name(source, name, file_type)
     path = models / f"{named}{_HEAD if is_head else '.gguf'}"
-    before = pipeline.model_sha256(path)
-    is_same = before is None or force or before == pipeline.model_sha256(source)
+    before = pipeline.answer.model_sha256(path)
+    is_same = before is None or force or before == pipeline.answer.model_sha256(source)
     if not is_same and (is_head or is_gguf):
         what = "head" if is_head else "model"
         raise ConfigError(Problem(shown(path), f"is another {what}", "a new name", "--force replaces it"))
     if is_head:
         return _copied_head(models, source, path, before)
     if is_gguf:
-        facts = pipeline.copy_model(models, source, named)
+        facts = pipeline.answer.copy_model(models, source, named)
     else:
         with saying() as progress:
-            facts = pipeline.import_model(models, source, file_type.value if file_type else None, named, progress)
-    at.record(*pipeline.model_news(named, before, facts["sha256"], "import"))
+            facts = pipeline.answer.import_model(
+                models, source, file_type.value if file_type else None, named, progress
+            )
+    at.record(*pipeline.records.model_news(named, before, facts["sha256"], "import"))
     return Answer({**facts, "path": path}, _made_lines(path, before, facts, pins=named))
 
 
@@ -99,10 +101,10 @@ def _name(source: Path, name: str | None, file_type: FileType | None) -> str:
     if source.suffix == _HEAD and file_type is not None:
         what = f"{shown(source)} is a head, which is copied as it is"
         raise ConfigError(Problem("--type", what, None, "leave it out"))
-    if pipeline.is_gguf(source) and file_type is not None:
+    if pipeline.answer.is_gguf(source) and file_type is not None:
         remedy = f"cloister model quantize {source} --type {file_type.value} --name NAME stores it otherwise"
         raise ConfigError(Problem("--type", f"{shown(source)} is a file, which is copied as it is", None, remedy))
-    if name is None and not pipeline.is_gguf(source) and source.suffix != _HEAD:
+    if name is None and not pipeline.answer.is_gguf(source) and source.suffix != _HEAD:
         raise ConfigError(Problem("--name", "is missing", "a name for the model, which its source does not have"))
     return _checked_name(source.stem.lower() if name is None else name)
 
@@ -114,7 +116,7 @@ def _checked_name(name: str) -> str:
 
 
 def _copied_head(models: Path, source: Path, path: Path, before: str | None) -> Answer:
-    head = pipeline.copy_head(models, source, path.stem)
+    head = pipeline.answer.copy_head(models, source, path.stem)
     facts = {fact: head.facts.get(fact) for fact in ("kind", "job", "model_name", "model_sha256")}
     return Answer({**facts, "sha256": head.sha256, "path": path}, [
         f"Made {shown(path)}",
@@ -169,20 +171,20 @@ def quantize(
     path = output or at.workspace.root / "models" / f"{_checked_name(name or '')}.gguf"
     if path.exists() and not force:
         raise ConfigError(Problem(shown(path), "is there already", "a new file", "--force replaces it"))
-    before = pipeline.model_sha256(path)
+    before = pipeline.answer.model_sha256(path)
     with telling("quantize") as progress:
         file = model_file(at, source)
-        facts = pipeline.quantize_model(file, path, mix.value, progress, keep=name is not None)
+        facts = pipeline.answer.quantize_model(file, path, mix.value, progress, keep=name is not None)
     if name is None:
         before = None
     else:
-        at.record(*pipeline.model_news(name, before, facts["sha256"], "quantize"))
+        at.record(*pipeline.records.model_news(name, before, facts["sha256"], "quantize"))
     return Answer({"path": path, **facts}, _made_lines(path, before, facts, pins=name))
 
 
 def inspect(at: At, model: ModelFile) -> Answer:
     """Show architecture, sizes, types and tokenizer of any GGUF file."""
-    facts = pipeline.inspect_model(model_file(at, model))
+    facts = pipeline.answer.inspect_model(model_file(at, model))
     metadata = (f"  {key} = {value}" for key, value in facts["metadata"].items())
     return Answer(facts, [*_fact_lines(facts), "metadata", *metadata])
 
@@ -191,7 +193,7 @@ def model_file(at: At, model: str) -> Path:
     """The file of a path, which needs no workspace, or of a model of the workspace. pipeline.ModelRefusedError."""
     if "/" in model or model.endswith(".gguf"):
         return Path(model)
-    return pipeline.existing(at.workspace.root / "models" / f"{model}.gguf")
+    return pipeline.answer.existing(at.workspace.root / "models" / f"{model}.gguf")
 
 
 def _fact_lines(facts: dict[str, Any]) -> Iterator[str]:
@@ -239,18 +241,20 @@ def list_(at: At) -> Answer:
 
 
 def _listed(at: At) -> Iterator[dict[str, Any]]:
-    models = [{**model, "file": f"{model['name']}.gguf", "use": _use(model)} for model in pipeline.list_models(at.site)]
+    models = [
+        {**model, "file": f"{model['name']}.gguf", "use": _use(model)} for model in pipeline.answer.list_models(at.site)
+    ]
     there = {model.get("sha256") for model in models}
     heads = [
         {**head, "architecture": "head", "file": f"{head['name']}.head", "use": _use(head)}
-        for head in pipeline.list_heads(at.site)
+        for head in pipeline.control.list_heads(at.site)
         if not head["packaged"] or head["model_sha256"] in there
     ]
     jobs = dict[str, list[str]]()
     for job in readable_jobs(at.workspace):
         for file in files_of(job):
             jobs.setdefault(file, []).append(job.name)
-    known = pipeline.read_admissions(at.site)
+    known = pipeline.records.read_admissions(at.site)
     for each in models + heads:
         decision = known.last.get(each.get("sha256", ""))
         yield {**each, "jobs": sorted(jobs.get(each["file"], [])), "admission": _admission(decision)}
@@ -265,7 +269,7 @@ def _use(file: dict[str, Any]) -> str:
     return f"{file['kind']}, as model.head on {file['model_name']}" if "packaged" in file else _USES[file["head"]]
 
 
-def _admission(decision: pipeline.Decision | None) -> dict[str, Any]:
+def _admission(decision: pipeline.records.Decision | None) -> dict[str, Any]:
     """The decision about a file, for programs and (`told`) for people."""
     if decision is None:
         return {"state": "none", "told": "not admitted"}

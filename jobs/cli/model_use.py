@@ -67,8 +67,8 @@ def learn(
 
 def examples_of(plan: pipeline.RunPlan, given: Path, *, placed: bool) -> contextlib.AbstractContextManager[Path]:
     """The file or folder that was given; for the word review, a file of what people accepted and corrected."""
-    if str(given) == pipeline.REVIEW:
-        return pipeline.review_examples(plan, placed=placed)
+    if str(given) == pipeline.review.REVIEW:
+        return pipeline.review.review_examples(plan, placed=placed)
     return contextlib.nullcontext(given)
 
 
@@ -77,14 +77,14 @@ def refused_examples(examples: Path) -> Iterator[None]:
     """ConfigError for examples that are refused, with their mistakes, each with its place."""
     try:
         yield
-    except pipeline.ExamplesRefusedError as error:
+    except pipeline.tasks.ExamplesRefusedError as error:
         shown = [Problem(one.where, one.found, one.expected, one.remedy) for one in error.mistakes[:SHOWN]]
         if more := len(error.mistakes) - len(shown):
             shown.append(Problem(str(examples), f"{counted(more, 'further mistake')} like these"))
         raise ConfigError(*shown) from None
 
 
-def _learned_lines(report: pipeline.LearnReport) -> Iterator[str]:
+def _learned_lines(report: pipeline.learn.LearnReport) -> Iterator[str]:
     again = f", {report.again:,} of them given twice and learned once" if report.again else ""
     yield f"learned {report.name} from {counted(report.examples, 'example')} in {report.seconds:.1f} s{again}"
     if report.skipped:
@@ -128,12 +128,12 @@ def admit(
     for names, text in (("--licence", licence), ("--origin", origin)):
         if text is not None:
             check_text(names, text, "a text; it stands in the log")
-    site, note = at.site, pipeline.Note(person(by), licence, origin, again)
+    site, note = at.site, pipeline.control.Note(person(by), licence, origin, again)
     try:
         with refused_examples(golden or Path()), saying() as progress:
-            texts = None if golden is None else [one.text or "" for one in pipeline.read_lines(golden)]
+            texts = None if golden is None else [one.text or "" for one in pipeline.control.read_lines(golden)]
             admitted = pipeline.admit(site, name, note, texts, progress, wait=wait)
-    except pipeline.NotStatedError as error:
+    except pipeline.control.NotStatedError as error:
         remedy = f"cloister model admit {name} --{error.what} TEXT"
         raise ConfigError(Problem(f"--{error.what}", str(error), f"the {error.what} of {name}", remedy)) from None
     answers = f"none were asked for: {admitted.unasked}"
@@ -180,7 +180,7 @@ def verify(
     computes otherwise; 3: one has other bytes, or answers otherwise, or is not admitted at all.
     """
     with saying() as progress:
-        found = list(pipeline.verify_models(at.site, name, progress))
+        found = list(pipeline.control.verify_models(at.site, name, progress))
     at.record(*(each.to_record() for each in found))
     incomparable = any(each.answers == "incomparable" for each in found)
     code = ExitCode.DOCUMENTS_FAILED if incomparable else ExitCode.DONE
@@ -208,7 +208,7 @@ def diff(
     Everything else is as the job says; documents are read and answered as in a run, and nothing is kept. Models and
     heads need not be admitted. Of a mail or archive, what is in it is left out.
     """
-    first, second = (pipeline.find_file(at.site.models, name) for name in (a, b))
+    first, second = (pipeline.control.find_file(at.site.models, name) for name in (a, b))
     plan = make_plan(at.workspace, _job(at.workspace, job, {first.name, second.name}))
     with refused_examples(evaluation), telling("diff") as progress:
         found = pipeline.compare(plan, first, second, evaluation, progress)
@@ -227,7 +227,7 @@ def _job(place: Workspace, name: str | None, files: set[str]) -> LoadedJob:
     return using[0]
 
 
-def _diff_lines(found: pipeline.Comparison) -> Iterator[str | Table]:
+def _diff_lines(found: pipeline.control.Comparison) -> Iterator[str | Table]:
     for name, side in (("A", found.a), ("B", found.b)):
         yield f"{name}  models/{side.file}, sha256 {side.sha256[:12]}: {counts_line(side.states)}"
     same = f"{found.same:,} of {counted(found.documents, 'document')} have the same answer"
@@ -237,7 +237,7 @@ def _diff_lines(found: pipeline.Comparison) -> Iterator[str | Table]:
         yield Table(("document", "A", "B"), cells)
 
 
-def _answer(said: pipeline.Said) -> str:
+def _answer(said: pipeline.control.Said) -> str:
     """The answer with its scores; the state and its reason where there is none."""
     lines = [
         f"{line.name}{shortened(line.text, _ANSWER)}" + ("" if line.score is None else f" ({line.score:.2f})")
@@ -269,8 +269,8 @@ def rollback(
     if to is not None and (len(to) < 6 or set(to) - set("0123456789abcdef")):
         raise ConfigError(Problem("--to", f"{to!r}", "six or more hexadecimal digits in lower case"))
     plan, file = make_plan(at.workspace, loaded), shown(loaded.path)
-    with refusing(file, pipeline.NothingBeforeError, expected="a model that it used before"):
-        done = pipeline.roll_back(plan, to, lambda after: _write(loaded, after), person(by), reason, wait=wait)
+    with refusing(file, pipeline.control.NothingBeforeError, expected="a model that it used before"):
+        done = pipeline.control.roll_back(plan, to, lambda after: _write(loaded, after), person(by), reason, wait=wait)
     return Answer(done, [
         *(f"passed over: {told}" for told in done.passed),
         f"{file} names what it used before, by entry {done.number}",
@@ -280,7 +280,7 @@ def rollback(
     ])  # fmt: skip
 
 
-def _write(job: LoadedJob, after: pipeline.ModelAndHead) -> None:
+def _write(job: LoadedJob, after: pipeline.records.ModelAndHead) -> None:
     """Write the model into the job's file. ConfigError if that is not the file that was read, or cannot be amended."""
     data = job.path.read_bytes()
     if hashlib.sha256(data).hexdigest() != job.source.sha256:
@@ -292,6 +292,6 @@ def _write(job: LoadedJob, after: pipeline.ModelAndHead) -> None:
     audit.write_file_atomically(job.path, amended, stat.S_IMODE(job.path.stat().st_mode), exact=True)
 
 
-def _told(used: pipeline.ModelAndHead) -> str:
+def _told(used: pipeline.records.ModelAndHead) -> str:
     head = f", head {used.head} ({(used.head_sha256 or 'gone')[:12]})" if used.head else ""
     return f"{used.model} ({(used.sha256 or 'gone')[:12]}){head}"

@@ -140,7 +140,7 @@ class At(Out):
 
         return make_site(self.workspace)
 
-    def record(self, *facts: "pipeline.Record") -> None:
+    def record(self, *facts: "pipeline.records.Record") -> None:
         """Commit records to the log, or hand them to the one who holds it."""
         from jobs.record import record
 

@@ -86,14 +86,14 @@ def rerun(
     deleted or altered in the archive is told and left. A rerun that was cut off goes on when the same command is given
     again. Nothing is taken from the job's folder. Window and exit codes are those of run.
     """
-    known = [*map(str, pipeline.RERUNNABLE)]
+    known = [*map(str, pipeline.rerun.RERUNNABLE)]
     for name in state or ():
         if name not in known:
             remedy = _ELSEWHERE.get(name) or did_you_mean(name, known)
             raise ConfigError(Problem("--state", repr(name), f"one of {', '.join(known)}", remedy))
     if seed is not None and sample is None:
         raise ConfigError(Problem("--seed", "without --sample", "--sample N, to draw N documents"))
-    asked = pipeline.Rerun(
+    asked = pipeline.plan.Rerun(
         everything=everything, decided=decided, states=tuple(sorted({*(state or ())})),
         labels=tuple(sorted({*(label or ())})), folder=folder, night=night, text=text, sample=sample, seed=seed,
     )  # fmt: skip
@@ -124,10 +124,10 @@ def _without_batches(plans: Plans) -> tuple[Plans, list[Ending]]:
 
 
 def _foreseen(at: At, plans: Plans, wrong: list[Ending]) -> Answer:
-    foreseen, refused = list[pipeline.Rechosen](), [*wrong]
+    foreseen, refused = list[pipeline.rerun.Rechosen](), [*wrong]
     for _, plan in plans:
         try:
-            foreseen.append(pipeline.foresee_rerun(plan))
+            foreseen.append(pipeline.rerun.foresee_rerun(plan))
         except pipeline.ModelRefusedError as error:
             refused.append(ending_of(error, at.workspace.root, processing=True))
     code = worst([ending.code for ending in refused] or [ExitCode.DONE])
@@ -136,7 +136,7 @@ def _foreseen(at: At, plans: Plans, wrong: list[Ending]) -> Answer:
     return Answer(runs, _lines(foreseen, refused), code)
 
 
-def _to_json(foreseen: pipeline.Rechosen) -> dict[str, Any]:
+def _to_json(foreseen: pipeline.rerun.Rechosen) -> dict[str, Any]:
     left = [{"path": path, "reason": reason} for path, reason in foreseen.left]
     return {
         "job": foreseen.job, "dry_run": True, "would": len(foreseen.paths), "rerun": foreseen.told,
@@ -144,7 +144,7 @@ def _to_json(foreseen: pipeline.Rechosen) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _lines(foreseen: Sequence[pipeline.Rechosen], refused: Sequence[Ending]) -> Iterator[str]:
+def _lines(foreseen: Sequence[pipeline.rerun.Rechosen], refused: Sequence[Ending]) -> Iterator[str]:
     for each in foreseen:
         would = counted(len(each.paths), "document")
         yield f"{each.job}: {would} would be answered again" if each.paths else f"{each.job}: nothing to do"

@@ -77,12 +77,12 @@ def results(
     for name in state or ():
         check_one_of("--state", name, known_states())
     if sort is not None:
-        check_one_of("--sort", sort, [*pipeline.SORTS])
+        check_one_of("--sort", sort, [*pipeline.index.SORTS])
     states = (*(state or ()), *(["failed"] if failed else []))
     asked = Asked(at, job, states, sort, limit, settings is Settings.CURRENT, only)
     if out:
         return _written(asked, out)
-    at.record(pipeline.ReadResults(of_job=job, failed=failed, limit=limit))
+    at.record(pipeline.records.ReadResults(of_job=job, failed=failed, limit=limit))
     return Answer(asked.rows(), _lines(asked, failed))
 
 
@@ -123,7 +123,7 @@ class Asked:
         return found
 
     @cached_property
-    def task(self) -> pipeline.Task | None:
+    def task(self) -> pipeline.tasks.Task | None:
         """The task that the job's file says; None where it cannot be read."""
         with contextlib.suppress(ConfigError, KeyError):
             return task_today(self._jobs[self.job or ""])
@@ -135,50 +135,50 @@ class Asked:
         ruled = (name for name, job in self._jobs.items() if job.config.versions == "newest")
         return frozenset(ruled if self.newest is None else ())
 
-    def rows(self) -> Iterator[pipeline.Row]:
+    def rows(self) -> Iterator[pipeline.document.Row]:
         """The rows: by job and path as the parts are read through, in another order by the index."""
         yield from islice(filter(self._is_shown, self._all()), self.limit)
 
-    def _all(self) -> Iterator[pipeline.Row]:
+    def _all(self) -> Iterator[pipeline.document.Row]:
         site = self.at.site
         if self.sort is None:
             yield from pipeline.results(site, self.job, only_current_settings=self.only_current, today=self.today)
             return
-        wanted = pipeline.Filter(jobs=(self.job,) if self.job else (), states=self.states)
+        wanted = pipeline.index.Filter(jobs=(self.job,) if self.job else (), states=self.states)
         limit = None if self.only_current or self.newest or self._only_newest else self.limit
-        with pipeline.open_index(site) as queue:
+        with pipeline.index.open_index(site) as queue:
             queue.refresh()
-            yield from map(self._marked, pipeline.rows_in_order(site, queue, wanted, self.sort, limit))
+            yield from map(self._marked, pipeline.index.rows_in_order(site, queue, wanted, self.sort, limit))
 
-    def _is_shown(self, row: pipeline.Row) -> bool:
+    def _is_shown(self, row: pipeline.document.Row) -> bool:
         if (self.states and row.state not in self.states) or (self.only_current and row.other_settings):
             return False
         return row.newer_file is None or not (self.newest or row.job in self._only_newest)
 
-    def _marked(self, row: pipeline.Row) -> pipeline.Row:
+    def _marked(self, row: pipeline.document.Row) -> pipeline.document.Row:
         """A row of the index, which marks rows of other settings than the newest, marked as `results` does."""
         other = row.job_digest != self.today[row.job] if row.job in self.today else bool(row.other_settings)
         columns = {name: value for name, value in row.items() if name != "other_settings"}
-        return pipeline.Row({**columns, "other_settings": True} if other else columns)
+        return pipeline.document.Row({**columns, "other_settings": True} if other else columns)
 
 
 def _written(asked: Asked, out: Path) -> Answer:
     """A table to take away, which is written."""
     if asked.job is None:
         raise ConfigError(Problem("-o", "a table of which job?", "one job: cloister results JOB -o FILE"))
-    if (ending := out.suffix.lower().removeprefix(".")) not in pipeline.FORMATS:
-        expected = f"a name that ends in .{', .'.join(sorted(pipeline.FORMATS))}"
+    if (ending := out.suffix.lower().removeprefix(".")) not in pipeline.outbox.FORMATS:
+        expected = f"a name that ends in .{', .'.join(sorted(pipeline.outbox.FORMATS))}"
         raise ConfigError(Problem(str(out), f"no table is written as {ending or 'a file without an ending'}", expected))
     failed = asked.states == ("failed",)
-    asked.at.record(pipeline.ReadResults(of_job=asked.job, failed=failed, limit=asked.limit))
+    asked.at.record(pipeline.records.ReadResults(of_job=asked.job, failed=failed, limit=asked.limit))
 
-    def rows() -> Iterator[pipeline.Row]:
+    def rows() -> Iterator[pipeline.document.Row]:
         return (row for row in asked.rows() if row.state != "duplicate" or "duplicate" in asked.states)
 
     try:
         with writing(out):
-            count = pipeline.write_table(asked.at.site, rows, out, asked.task)
-    except pipeline.TableRefusedError as error:
+            count = pipeline.outbox.write_table(asked.at.site, rows, out, asked.task)
+    except pipeline.outbox.TableRefusedError as error:
         raise ConfigError(Problem(str(out), str(error))) from error
     unknown = f"; jobs/{asked.job}.yaml cannot be read, so its columns are those of the settings that made the rows"
     told = f"{counted(count, 'document')} of {asked.job} in {out}{'' if asked.task else unknown}"
@@ -237,7 +237,7 @@ class _Shown(NamedTuple):
     settings: tuple[str, str, str] | None
 
     @classmethod
-    def of(cls, row: pipeline.Row) -> _Shown:
+    def of(cls, row: pipeline.document.Row) -> _Shown:
         """Make what is shown of a whole row, which may be long."""
         made_by = (row.job_digest or _UNKNOWN, row.model_sha256 or _UNKNOWN, _anew(row))
         settings = made_by if row.other_settings else None
@@ -262,13 +262,13 @@ _ANEW = {
 """What makes rows of other settings anew."""
 
 
-def _anew(row: pipeline.Row) -> str:
+def _anew(row: pipeline.document.Row) -> str:
     if row.state in ("failed", "duplicate"):
         return str(row.state)
     return "batch" if row.task == "batch" else "decided" if row.decided else "rerun"
 
 
-def _notes(row: pipeline.Row) -> list[str]:
+def _notes(row: pipeline.document.Row) -> list[str]:
     """The notes on the document, and on an answer that needs one."""
     marked = [f"of other settings ({(row.job_digest or _UNKNOWN)[:8]})"] if row.other_settings else []
     if row.newer_file is not None:
@@ -278,7 +278,7 @@ def _notes(row: pipeline.Row) -> list[str]:
     return [*decided, *marked, *(row.notes or ()), *reason]
 
 
-def _decision_of(row: pipeline.Row) -> str:
+def _decision_of(row: pipeline.document.Row) -> str:
     decided = row.decided
     assert decided is not None  # that is asked before
     return f"{decided.action} by {decided.by}" + (f": {decided.reason}" if decided.reason else "")
@@ -296,7 +296,7 @@ def _document(row: _Shown, sha256: str | None) -> Text:
     return told
 
 
-def answer_of(row: pipeline.Row) -> Text:
+def answer_of(row: pipeline.document.Row) -> Text:
     """The answer of a row in a few lines, or why there is none."""
     if row.state in ("failed", "review"):
         return Text(visible(f"{row.failure or 'review'}: {row.reason}"))
@@ -309,6 +309,6 @@ def answer_of(row: pipeline.Row) -> Text:
     return Text("\n").join(lines) if lines else Text(visible(str(row.reason)))
 
 
-def _line(line: pipeline.Line) -> Text:
+def _line(line: pipeline.tasks.Line) -> Text:
     told = Text(visible(f"{line.name}{shortened(line.text, _ANSWER_CHARACTERS)}"))
     return told if line.score is None else told.append(f" ({line.score:.2f})", "dim")

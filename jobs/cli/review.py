@@ -39,13 +39,13 @@ Decided = Annotated[
 Current = Annotated[
     bool, option("--current-settings", "Only rows made by the settings and model of the job's newest row.")
 ]
-Sort = Annotated[str, option("--sort", f"One of {', '.join(pipeline.SORTS)}.", "ORDER")]
+Sort = Annotated[str, option("--sort", f"One of {', '.join(pipeline.index.SORTS)}.", "ORDER")]
 _DECIDED = ["accepted", "corrected", "rejected", "any", "none"]
 _EVIDENCE = 10  # places that are told
 _CHARACTERS = 300
 
 
-def check_filter(at: At, asked: pipeline.Filter, sort: str) -> None:
+def check_filter(at: At, asked: pipeline.index.Filter, sort: str) -> None:
     """ConfigError for what is asked for and is not there."""
     for job in asked.jobs:
         check_job(at.workspace, job)
@@ -53,7 +53,7 @@ def check_filter(at: At, asked: pipeline.Filter, sort: str) -> None:
         check_one_of("--state", state, known_states())
     for failure in asked.failures:
         check_one_of("--failure", failure, [*map(str, pipeline.Failure)])
-    check_one_of("--sort", sort, [*pipeline.SORTS])
+    check_one_of("--sort", sort, [*pipeline.index.SORTS])
     if asked.review is not None:
         check_one_of("--decided", asked.review, _DECIDED)
 
@@ -84,21 +84,21 @@ def list_(
     state/, which may be deleted at any time.
     """
     _, only = at.workspace, newest_of(newest, all_versions)
-    asked = pipeline.Filter(
+    asked = pipeline.index.Filter(
         jobs=(job,) if job else (), states=tuple(state or ()), labels=tuple(label or ()),
         failures=tuple(failure or ()), folder=folder, night=night, text=text, review=decided,
         settings="current" if current_settings else None, versions={None: "rule", True: "newest", False: None}[only],
     )  # fmt: skip
     check_filter(at, asked, sort)
-    with pipeline.open_index(at.site) as queue:
+    with pipeline.index.open_index(at.site) as queue:
         queue.refresh()
         with refusing("--after", ValueError, expected="the place that a list in the same order told"):
             page = queue.page(asked, sort, after, limit)
-    at.record(pipeline.ReadResults(of_job=job, failed=asked.states == ("failed",), limit=limit))
+    at.record(pipeline.records.ReadResults(of_job=job, failed=asked.states == ("failed",), limit=limit))
     return Answer({"rows": page.items, "total": page.total, "after": page.next}, _page_lines(page, job))
 
 
-def _page_lines(page: pipeline.Page, job: str | None) -> Iterator[str | Table]:
+def _page_lines(page: pipeline.index.Page, job: str | None) -> Iterator[str | Table]:
     if not page.items:
         yield "no row fits" if page.total == 0 else "there are no more rows"
         return
@@ -113,7 +113,7 @@ def _page_lines(page: pipeline.Page, job: str | None) -> Iterator[str | Table]:
     yield "look at one with: cloister review show ROW"
 
 
-def _cells(item: pipeline.Item) -> list[str]:
+def _cells(item: pipeline.index.Item) -> list[str]:
     state = f"{item.review_action} by {item.review_by}" if item.review_action else item.state
     score = "" if item.score is None else f"{item.score:.2f}"
     newer = f"\na newer file has this path: entry {item.newer_file:,}" if item.newer_file is not None else ""
@@ -129,21 +129,21 @@ def show(
     The row comes from its part and is held against the entry of the log that proves it.
     """
     site = at.site
-    with pipeline.open_index(site) as queue:
+    with pipeline.index.open_index(site) as queue:
         queue.refresh()
         with refusing(f"ROW {row}", LookupError, expected="a row of `cloister review list`"):
-            whole, item = pipeline.row_of(site, row), queue.item(row)
+            whole, item = pipeline.review.row_of(site, row), queue.item(row)
         others = [each for each in queue.same_document(row) if each.entry != row]
-    private = pipeline.entry_of(site, row).private is not None
-    at.record(pipeline.ReadStory(document=f"entry {row}" if private else item.document))
-    original = pipeline.original_of(site.root, whole.job, whole.path, whole.document, whole.state)
+    private = pipeline.review.entry_of(site, row).private is not None
+    at.record(pipeline.records.ReadStory(document=f"entry {row}" if private else item.document))
+    original = pipeline.outbox.original_of(site.root, whole.job, whole.path, whole.document, whole.state)
     told = {"row": whole, "item": item, "original": original, "other_rows": others}
     shown = None if original is None else str(original.relative_to(site.root))
     also = (f"also       row {each.entry}, {each.job}: {_state(each)}, {one_line(each.answer)}" for each in others)
     return Answer(told, [*_row_lines(whole, item, shown), *also])
 
 
-def _row_lines(row: pipeline.Row, item: pipeline.Item, original: str | None) -> Iterator[str]:
+def _row_lines(row: pipeline.document.Row, item: pipeline.index.Item, original: str | None) -> Iterator[str]:
     yield f"row        {item.entry} of {item.job}, {item.time}"
     yield f"document   {one_line(item.path)}"
     yield f"state      {_state(item)}{': ' + one_line(row.reason) if row.reason else ''}"
@@ -164,7 +164,7 @@ def _row_lines(row: pipeline.Row, item: pipeline.Item, original: str | None) -> 
         yield f"replaced   by row {item.replaced_by}"
 
 
-def _spoken_for(row: pipeline.Row, place: pipeline.Evidence) -> str:
+def _spoken_for(row: pipeline.document.Row, place: pipeline.document.Evidence) -> str:
     """The names of the fields that rest on the place, before it."""
     found = [(each["name"], each["evidence"]) for each in row["fields"] or () if each["evidence"]]
     there = ((name, (at["start"], at["end"])) for name, at in found)
@@ -172,7 +172,7 @@ def _spoken_for(row: pipeline.Row, place: pipeline.Evidence) -> str:
     return f"{', '.join(names)}: " if names else ""
 
 
-def _state(item: pipeline.Item) -> str:
+def _state(item: pipeline.index.Item) -> str:
     return f"{item.state}, {item.review_action} by {item.review_by}" if item.review_action else item.state
 
 
@@ -196,32 +196,32 @@ def sample(
     (Clopper and Pearson).
     """
     check_job(at.workspace, job)
-    with pipeline.open_index(at.site) as queue:
+    with pipeline.index.open_index(at.site) as queue:
         queue.refresh()
         if size is not None:
             last = _draw(at, queue, job, size, seed, label, person(by))
         elif seed or label:
             raise ConfigError(Problem("--seed" if seed else "--label", "without --size", "--size N to draw rows"))
-        elif drawn := [*pipeline.samples(at.site, job)]:
+        elif drawn := [*pipeline.review.samples(at.site, job)]:
             last = drawn[-1]
         else:
             raise ConfigError(Problem(job, "no sample was drawn", "--size N, to draw one"))
-        standing = pipeline.standing(queue, last)
+        standing = pipeline.review.standing(queue, last)
     return Answer(_told(standing), _sample_lines(standing, drawn_now=size is not None))
 
 
 def _draw(
-    at: At, queue: pipeline.Index, job: str, size: int, seed: str | None, label: str | None, by: str
-) -> pipeline.Sampled:
+    at: At, queue: pipeline.index.Index, job: str, size: int, seed: str | None, label: str | None, by: str
+) -> pipeline.records.Sampled:
     if seed is not None:
         check_text("--seed", seed, "a seed, which stands in the log")
     with refusing(job, LookupError):
-        drawn = pipeline.draw(at.site, queue, job, size, seed or pipeline.new_seed(at.site), by, label)
+        drawn = pipeline.review.draw(at.site, queue, job, size, seed or pipeline.review.new_seed(at.site), by, label)
     at.record(drawn)
     return drawn
 
 
-def _told(standing: pipeline.Standing) -> dict[str, Any]:
+def _told(standing: pipeline.review.Standing) -> dict[str, Any]:
     its = standing.sample
     counts = {name: standing.count(name) for name in ("right", "wrong", "waits", "gone")}
     rate = standing.count("wrong") / standing.looked_at if standing.is_complete else None
@@ -232,7 +232,7 @@ def _told(standing: pipeline.Standing) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _sample_lines(standing: pipeline.Standing, *, drawn_now: bool) -> Iterator[str | Table]:
+def _sample_lines(standing: pipeline.review.Standing, *, drawn_now: bool) -> Iterator[str | Table]:
     its = standing.sample
     what = "drawn now" if drawn_now else f"drawn by {its.by}"
     of = f"{its.population:,} rows{f' with {its.label}' if its.label else ''}"
@@ -247,7 +247,7 @@ def _sample_lines(standing: pipeline.Standing, *, drawn_now: bool) -> Iterator[s
     yield _verdict(standing)
 
 
-def _verdict(standing: pipeline.Standing) -> str:
+def _verdict(standing: pipeline.review.Standing) -> str:
     wrong, looked_at, waits = standing.count("wrong"), standing.looked_at, standing.count("waits")
     if standing.interval is None:
         far = f"{wrong:,} of them wrong" if wrong else "none of them wrong"

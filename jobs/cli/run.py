@@ -171,7 +171,7 @@ def run_all(plans: Plans, calling: Calling, wait: float = 0, wrong: Sequence[End
     night, deadline = Night(), time.monotonic() + wait
     for each in wrong:
         night.refuse(each)
-    with Stop() as stop, pipeline.Warming([plan for _, plan in plans]) as warming:
+    with Stop() as stop, pipeline.answer.Warming([plan for _, plan in plans]) as warming:
         calling.stop = stop
         for job, plan in plans:
             try:
@@ -220,7 +220,7 @@ def lost_rows(report: pipeline.RunReport) -> Ending:
 
 
 def _run_when_free(
-    begin: Callable[[], pipeline.RunReport], observer: pipeline.Observer, stop: Stop, deadline: float
+    begin: Callable[[], pipeline.RunReport], observer: pipeline.report.Observer, stop: Stop, deadline: float
 ) -> pipeline.RunReport:
     """The run, as soon as nobody else holds the log. LogHeld after the deadline, or when it is to stop."""
     is_told = False
@@ -310,7 +310,7 @@ _MADE_BY = {
 }
 
 
-def rerunning_lines(job: str, told: pipeline.Rerunning) -> Iterator[str]:
+def rerunning_lines(job: str, told: pipeline.report.Rerunning) -> Iterator[str]:
     """Which archived documents a rerun takes, and which of those that fit it does not."""
     if told.continued:
         yield "  before   goes on with the rerun that was cut off"

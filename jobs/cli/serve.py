@@ -32,7 +32,7 @@ def serve(at: At) -> Answer:
     from jobs.nights.wake import Wake
 
     place = at.workspace
-    pipeline.check_machine()
+    pipeline.answer.check_machine()
     said = place.site.service
     with (
         Systemd.of_environment(os.environ) as systemd, Stop(reloads=True) as stop, service_lock(place.log),
@@ -76,7 +76,7 @@ def up(
     if local := read_local(root):
         found = f"runs already, at {local.address}"
         raise ConfigError(Problem("the cluster of this workspace", found, "none", "cloister cluster down"))
-    head, worker = pipeline.make_credentials(root / FOLDER)
+    head, worker = pipeline.cluster.make_credentials(root / FOLDER)
     arguments = ["cluster", "scheduler", "--host", host, "--port", str(port), "--credential", str(head)]
     scheduler = start(root, "scheduler", arguments)
     started, address = [scheduler], ""
@@ -84,7 +84,7 @@ def up(
         write_local(root, Local(address, tuple(started)))  # so that `down` ends what is half started, too
         address = wait_for_line(scheduler, "listening: ").removeprefix("listening: ")
         write_local(root, Local(address, tuple(started)))
-        threads = max(1, (pipeline.look_at_machine().threads or 1) // max(1, workers))
+        threads = max(1, (pipeline.answer.look_at_machine().threads or 1) // max(1, workers))
         for number in range(1, workers + 1):
             arguments = ["worker", address, "--credential", str(worker), "--models", str(root / "models")]
             name = f"worker-{number}"
@@ -131,7 +131,7 @@ def status(
     if asked is None:
         problem = Problem("--cluster", "no cluster is known", "the address of a scheduler", "cloister cluster up")
         raise ConfigError(problem)
-    members = pipeline.look_at_workers(asked)
+    members = pipeline.cluster.look_at_workers(asked)
     table = Table(("worker", "host", "cpu", "isa", "state"), [_cells(member) for member in members])
     some_may = any(member["state"] == "ready" for member in members)
     told = {"address": asked.scheduler, "workers": members}
@@ -155,8 +155,8 @@ def credential(
     need_dask("cluster credential")
     if out.exists():
         raise ConfigError(Problem(str(out), "is there already", "a new file"))
-    role = pipeline.HEAD_ROLE if head else pipeline.WORKER_ROLE
-    pipeline.issue_credential(root / FOLDER, out, role)
+    role = pipeline.cluster.HEAD_ROLE if head else pipeline.cluster.WORKER_ROLE
+    pipeline.cluster.issue_credential(root / FOLDER, out, role)
     whose = "the head" if head else "a worker"
     return Answer({"file": out, "role": role}, [f"{out}: a secret for {whose}; copy it there, and delete it here"])
 
@@ -167,12 +167,12 @@ def scheduler(out: Out, credential: Credential, host: Host = "127.0.0.1", port: 
     `cluster up` starts one in the background; this is for a unit of systemd (configs/systemd/), or another supervisor.
     """
     need_dask("cluster scheduler")
-    speaks = pipeline.read_credential(credential, pipeline.HEAD_ROLE)
+    speaks = pipeline.cluster.read_credential(credential, pipeline.cluster.HEAD_ROLE)
 
     def ready(address: str) -> None:
         out.tell({"address": address}, f"listening: {address}")
 
-    until_signal(lambda stop: pipeline.run_scheduler(host, port, speaks, stop, ready))
+    until_signal(lambda stop: pipeline.cluster.run_scheduler(host, port, speaks, stop, ready))
 
 
 def worker(
@@ -195,10 +195,10 @@ def worker(
     keep_private()
     need_address("worker", address)
     need_dask("worker")
-    pipeline.check_machine()
-    speaks, called = pipeline.read_credential(credential, pipeline.WORKER_ROLE), name or platform.node()
+    pipeline.answer.check_machine()
+    speaks, called = pipeline.cluster.read_credential(credential, pipeline.cluster.WORKER_ROLE), name or platform.node()
 
     def told(line: str) -> None:
         out.tell({"worker": called, "said": line}, line)
 
-    until_signal(lambda stop: pipeline.run_worker(address, speaks, called, models, stop, told))
+    until_signal(lambda stop: pipeline.cluster.run_worker(address, speaks, called, models, stop, told))

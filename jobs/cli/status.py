@@ -37,7 +37,7 @@ def status(
     that was not verified for log.verify_days of site.yaml, a disk that is nearly full, and what would stop any run this
     evening, as `cloister check` finds it.
     """
-    checked = pipeline.LastVerified()
+    checked = pipeline.proof.LastVerified()
     told = _look(at, checked, thorough=check)
     if not check:
         return Answer(told, _lines(told))
@@ -52,22 +52,25 @@ class _Log:
     """What the log says of all jobs, and the run that is on its way; `starts`: what it says of their starts, where no
     service works on them."""
 
-    known: dict[str, pipeline.JobStatus]
-    register: pipeline.Register
-    costs: pipeline.AllCosts
-    met: pipeline.MetFiles
-    on_its_way: pipeline.Running | None
-    starts: pipeline.ServiceNow | None
+    known: dict[str, pipeline.proof.JobStatus]
+    register: pipeline.records.Register
+    costs: pipeline.records.AllCosts
+    met: pipeline.records.MetFiles
+    on_its_way: pipeline.outbox.Running | None
+    starts: pipeline.proof.ServiceNow | None
     thorough: bool
 
 
-def _look(at: At, checked: pipeline.LastVerified, *, thorough: bool) -> dict[str, Any]:
+def _look(at: At, checked: pipeline.proof.LastVerified, *, thorough: bool) -> dict[str, Any]:
     """All that is shown. `checked` comes to know when the log was verified. `thorough`: model files are read whole, if
     that was not done before, and the log for quality that jobs demand."""
-    place, site, register = at.workspace, at.site, pipeline.Register()
+    place, site, register = at.workspace, at.site, pipeline.records.Register()
     loaded = {path: load_and_plan(place, path) for path in place.job_files()}
     plans = [each[1] for each in loaded.values() if isinstance(each, tuple)]
-    costs, met = pipeline.AllCosts(), pipeline.MetFiles({each.job: set() for each in plans if each.keeps})
+    costs, met = (
+        pipeline.records.AllCosts(),
+        pipeline.records.MetFiles({each.job: set() for each in plans if each.keeps}),
+    )
     known = {each.job: each for each in pipeline.status(site, register, checked, costs, met)}
     holds, on_its_way = holder(site.audit / "lock"), pipeline.running(site)
     if on_its_way and holds not in (0, on_its_way.pid):  # the kernel does not say of a process elsewhere which it is
@@ -75,7 +78,9 @@ def _look(at: At, checked: pipeline.LastVerified, *, thorough: bool) -> dict[str
     for each in known.values():  # a rule or a person may have removed it
         each.report = each.report if each.report and os.access(place.root / each.report, os.R_OK) else None
     serves = holder(place.log)
-    log = _Log(known, register, costs, met, on_its_way, pipeline.ServiceNow(site) if serves is None else None, thorough)
+    log = _Log(
+        known, register, costs, met, on_its_way, pipeline.proof.ServiceNow(site) if serves is None else None, thorough
+    )
     if log.starts:
         log.starts.look()
     readable = [each[0] for each in loaded.values() if isinstance(each, tuple)]
@@ -106,7 +111,7 @@ def _fitting(loaded: _Loaded, beside: Beside) -> _Loaded:
     return loaded
 
 
-def _not_served(job: LoadedJob, starts: pipeline.ServiceNow | None) -> str | None:
+def _not_served(job: LoadedJob, starts: pipeline.proof.ServiceNow | None) -> str | None:
     """The first start that no service made for an hour, and that the log leaves open; None if there is none."""
     if starts is None or job.config.schedule is None or (since := starts.known(job.name).open_from) is None:
         return None
@@ -122,7 +127,7 @@ def _job(name: str, loaded: _Loaded, log: _Log) -> dict[str, Any]:
             raise loaded
         job, plan = loaded
         before = log.known[name].unread if name in log.known else {}
-        scan = pipeline.set_aside(pipeline.scan(plan.input), before, plan.site.max_document_bytes)
+        scan = pipeline.inbox.set_aside(pipeline.scan(plan.input), before, plan.site.max_document_bytes)
         if plan.site.root.stat().st_uid == os.geteuid():  # others would not run it
             check_places(plan, scan.ready)
     except (ConfigError, OSError) as error:
@@ -149,10 +154,13 @@ def _job(name: str, loaded: _Loaded, log: _Log) -> dict[str, Any]:
     }
 
 
-def _forecast(job: LoadedJob, plan: pipeline.RunPlan, scan: pipeline.Scan, log: _Log) -> dict[str, Any] | None:
+def _forecast(job: LoadedJob, plan: pipeline.RunPlan, scan: pipeline.inbox.Scan, log: _Log) -> dict[str, Any] | None:
     """What `cloister plan` says of what waits, in short; None where nothing waits, or nothing is known."""
-    files = pipeline.waiting(scan, log.met.jobs.get(plan.job, ()))
-    known, machines = pipeline.known_costs(plan, log.costs, log.register), pipeline.machines_of(plan, log.costs)
+    files = pipeline.stages.waiting(scan, log.met.jobs.get(plan.job, ()))
+    known, machines = (
+        pipeline.stages.known_costs(plan, log.costs, log.register),
+        pipeline.stages.machines_of(plan, log.costs),
+    )
     ahead = look_ahead(job.config, files, known, datetime.now(UTC), machines)
     if not files or ahead.outlook is None:
         return None
@@ -168,7 +176,7 @@ def _forecast(job: LoadedJob, plan: pipeline.RunPlan, scan: pipeline.Scan, log: 
     }
 
 
-def _state(job: str, scan: pipeline.Scan, refused: str | None, on_its_way: pipeline.Running | None) -> str:
+def _state(job: str, scan: pipeline.inbox.Scan, refused: str | None, on_its_way: pipeline.outbox.Running | None) -> str:
     """The state of a job in one word: ready is one that has files and may take them."""
     if on_its_way and on_its_way.job == job:
         return "running"
@@ -177,7 +185,7 @@ def _state(job: str, scan: pipeline.Scan, refused: str | None, on_its_way: pipel
     return "ready" if scan.ready else "waiting" if scan.settling or scan.held else "idle"
 
 
-def _history(status: pipeline.JobStatus | None, on_its_way: pipeline.Running | None) -> dict[str, Any]:
+def _history(status: pipeline.proof.JobStatus | None, on_its_way: pipeline.outbox.Running | None) -> dict[str, Any]:
     """The last run and the one before it, of those that are not on their way."""
     if status is None:
         return {"last_run": None, "run_before": None, "report": None}
@@ -187,14 +195,14 @@ def _history(status: pipeline.JobStatus | None, on_its_way: pipeline.Running | N
     return {
         "last_run": last,
         "run_before": before,
-        "totals": {state.value: status.totals[state.value] for state in pipeline.OF_RUNS},
+        "totals": {state.value: status.totals[state.value] for state in pipeline.states.OF_RUNS},
         "decisions": dict(status.decisions),
         "isolation": asdict(isolation) | {"told": isolation.told} if isolation else None,
         "report": status.report,
     }
 
 
-def _run(status: pipeline.JobStatus) -> dict[str, Any]:
+def _run(status: pipeline.proof.JobStatus) -> dict[str, Any]:
     began = {"run": status.last_run, "state": status.last_state, "started_at": status.started_at}
     ended = {"finished_at": status.finished_at, "seen": status.seen, "counts": dict(status.counts)}
     return {**began, **ended, "reason": status.reason}

@@ -37,7 +37,7 @@ class TaskConfig(Section):
 _OF_ALL = ("max_tokens", "type")
 
 
-def section_of_task(name: str, kind: "type[pipeline.Task]") -> type[TaskConfig]:
+def section_of_task(name: str, kind: "type[pipeline.tasks.Task]") -> type[TaskConfig]:
     """The mapping of a task that is called `name` in job files."""
     inherited = TaskConfig.model_fields["max_tokens"]
     limit = Field(None, ge=16, le=65_536, description=kind.max_tokens)
@@ -52,7 +52,7 @@ def task_names() -> list[str]:
 
 def _section(kind: type, base: type[S], more: Mapping[str, Any]) -> type[S]:
     """The mapping of a dataclass of settings, with these fields before its own."""
-    hints, keys = get_type_hints(kind, include_extras=True), pipeline.keys_of(kind)
+    hints, keys = get_type_hints(kind, include_extras=True), pipeline.tasks.keys_of(kind)
     own = dict(_field(name, hints[name], key, getattr(kind, name, ...)) for name, key in keys.items())
 
     def check(section: S) -> S:
@@ -70,7 +70,7 @@ def _section(kind: type, base: type[S], more: Mapping[str, Any]) -> type[S]:
     return made
 
 
-def _field(name: str, hint: Any, key: "pipeline.Key", default: Any) -> tuple[str, tuple[Any, Any]]:
+def _field(name: str, hint: Any, key: "pipeline.tasks.Key", default: Any) -> tuple[str, tuple[Any, Any]]:
     """A key as a field, under another name where pydantic has that for itself."""
     annotation = key.given or (Literal[key.choices] if key.choices else _annotation(hint))
     if key.word:
@@ -100,7 +100,7 @@ def _annotation(hint: Any) -> Any:
     """The type of a key as pydantic reads it: texts that say something, lists, mappings."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return Text if pipeline.NOT_BLANK in parts else _annotation(parts[0])
+        return Text if pipeline.tasks.NOT_BLANK in parts else _annotation(parts[0])
     if origin in (Union, types.UnionType):
         return reduce(or_, map(_annotation, parts))
     if origin is tuple:
@@ -161,10 +161,10 @@ class QualityConfig(Section):
 
     def check_task(self, task: str) -> None:
         """RefusedValueError, from the whole job, where nothing is measured of the task, or not what has a floor."""
-        measures = pipeline.MEASURES.get(task, ())
+        measures = pipeline.tasks.MEASURES.get(task, ())
         if not measures:
             found = f"quality with the task {task}"
-            raise RefusedValueError(found, f"one of the tasks {', '.join(pipeline.MEASURES)}", at=("quality",))
+            raise RefusedValueError(found, f"one of the tasks {', '.join(pipeline.tasks.MEASURES)}", at=("quality",))
         for name in self.floor.said():
             if name not in measures:
                 found = f"a floor for {name} with the task {task}"

@@ -18,7 +18,7 @@ FOLDER: Final = "keys/cluster"
 _NEEDS: Final = "distributed"
 
 
-def cluster_of(root: Path, said: ClusterConfig | None, asked: str | None) -> pipeline.Cluster | None:
+def cluster_of(root: Path, said: ClusterConfig | None, asked: str | None) -> pipeline.plan.Cluster | None:
     """The cluster of a run in the workspace `root`; `said`: the section of site.yaml, `asked`: the option of the
     command. ConfigError for no address, or where Dask is not installed."""
     address = asked or (said.scheduler if said else None)
@@ -27,7 +27,7 @@ def cluster_of(root: Path, said: ClusterConfig | None, asked: str | None) -> pip
     need_address("--cluster", address)
     need_dask("--cluster" if asked else "site.yaml: cluster")
     named = said.credential if said else f"{FOLDER}/head.pem"
-    return pipeline.Cluster(address, root / named, begin_thread)
+    return pipeline.plan.Cluster(address, root / named, begin_thread)
 
 
 def need_address(where: str, address: str) -> None:
@@ -46,5 +46,5 @@ def need_dask(where: str) -> None:
 
 def begin_thread(thread: threading.Thread) -> None:
     """Start a thread that may speak to a cluster, in a process that is held away from networks otherwise."""
-    let_threads(pipeline.CLUSTER_THREADS)
+    let_threads(pipeline.plan.CLUSTER_THREADS)
     begin(thread)

@@ -294,7 +294,7 @@ def job_config() -> type[JobConfig]:
 
 
 @cache
-def _with_tasks(tasks: "tuple[tuple[str, type[pipeline.Task]], ...]") -> type[JobConfig]:
+def _with_tasks(tasks: "tuple[tuple[str, type[pipeline.tasks.Task]], ...]") -> type[JobConfig]:
     asked: Any = reduce(or_, (section_of_task(*task) for task in tasks))
     described = JobConfig.model_fields["task"].description
     task = Field(discriminator="type", description=described, json_schema_extra=by_type)

@@ -58,7 +58,7 @@ def load_site(path: Path) -> SiteConfig:
         found = f"'origin' in log is {site.log.origin!r}, but 'public_key' is one of the log {signed!r}"
         raise ConfigError(source.problem(("log", "origin"), found, f"{signed!r}, or the public key of the other log"))
     try:
-        has_keys = pipeline.store_of(path.parent).is_dir()
+        has_keys = pipeline.atrest.store_of(path.parent).is_dir()
     except PermissionError:  # who may not read private/ reads no encrypted document either
         has_keys = False
     if site.encryption is None and has_keys:

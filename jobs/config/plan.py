@@ -41,7 +41,7 @@ def make_site(workspace: Workspace) -> pipeline.Site:
             unpacked_ratio=limits.unpacked_ratio,
         ),
         max_document_bytes=limits.document_mib * _MIB,
-        bounds=pipeline.Bounds(limits.document_tokens, limits.document_seconds),
+        bounds=pipeline.plan.Bounds(limits.document_tokens, limits.document_seconds),
         isolation=limits.isolation,
         require_admission=workspace.site.models.require_admission,
         at_rest=workspace.at_rest,
@@ -73,7 +73,7 @@ def load_and_plan(workspace: Workspace, path: Path) -> tuple[LoadedJob, pipeline
         return error
 
 
-def task_today(job: LoadedJob) -> pipeline.Task:
+def task_today(job: LoadedJob) -> pipeline.tasks.Task:
     """The task that the job's file says. ConfigError."""
     problems: list[Problem] = []
     if (task := _task(job, problems)) is None:
@@ -84,10 +84,10 @@ def task_today(job: LoadedJob) -> pipeline.Task:
 def digest_today(workspace: Workspace, job: LoadedJob) -> str:
     """The digest of the settings that a run of `job` would have now; its folder need not be there. ConfigError,
     pipeline.ModelRefusedError, OSError."""
-    return pipeline.digest_today(_plan(workspace, job, task_today(job)))
+    return pipeline.answer.digest_today(_plan(workspace, job, task_today(job)))
 
 
-def _plan(workspace: Workspace, job: LoadedJob, task: pipeline.Task) -> pipeline.RunPlan:
+def _plan(workspace: Workspace, job: LoadedJob, task: pipeline.tasks.Task) -> pipeline.RunPlan:
     config, site = job.config, make_site(workspace)
     if config.task.type == "batch":  # with room for the requests of a batch file as OpenAI's service takes it
         most = max(_REQUESTS, site.limits.unpacked_documents)
@@ -104,15 +104,15 @@ def _plan(workspace: Workspace, job: LoadedJob, task: pipeline.Task) -> pipeline
             model_file(workspace, job),
             config.model.sha256,
             config.model.precision == "file",
-            pipeline.HeadRef(head.name, head_path, head.sha256) if head and head_path else None,
+            pipeline.plan.HeadRef(head.name, head_path, head.sha256) if head and head_path else None,
         ),
         task=task,
         writing=_writing(config),
         formats=config.output.formats,
         part_documents=config.output.part_documents,
         part_seconds=config.output.part_minutes * 60,
-        retention=pipeline.Retention(kept.archive_days, kept.rows_days) if kept else pipeline.Retention(),
-        quality=pipeline.Quality(workspace.root / quality.eval, quality.floor.said(), quality.require)
+        retention=pipeline.plan.Retention(kept.archive_days, kept.rows_days) if kept else pipeline.plan.Retention(),
+        quality=pipeline.plan.Quality(workspace.root / quality.eval, quality.floor.said(), quality.require)
         if quality
         else None,
         versions=config.versions,
@@ -122,11 +122,11 @@ def _plan(workspace: Workspace, job: LoadedJob, task: pipeline.Task) -> pipeline
     )
 
 
-def _writing(config: JobConfig) -> pipeline.Writing | None:
+def _writing(config: JobConfig) -> pipeline.tasks.Writing | None:
     model, task = config.model, config.task
     keys = {"context": model.context, "max_tokens": task.max_tokens, "kv": model.kv, "cache_mib": model.cache_mib}
     said: dict[str, Any] = {key: value for key, value in keys.items() if value is not None}
-    return pipeline.Writing(**said) if said else None
+    return pipeline.tasks.Writing(**said) if said else None
 
 
 def _input(workspace: Workspace, job: LoadedJob) -> pipeline.Input:
@@ -138,7 +138,7 @@ def _input(workspace: Workspace, job: LoadedJob) -> pipeline.Input:
         afterwards=said.afterwards,
         duplicates="process" if batch else said.duplicates,
         hidden=said.hidden,
-        ocr=pipeline.Ocr(said.ocr is not NO_OCR, said.ocr.languages) if said.ocr else pipeline.Ocr(),
+        ocr=pipeline.plan.Ocr(said.ocr is not NO_OCR, said.ocr.languages) if said.ocr else pipeline.plan.Ocr(),
         priority=said.priority,
     )
 
@@ -156,7 +156,7 @@ def model_file(workspace: Workspace, job: LoadedJob) -> Path:
 def head_file(workspace: Workspace, job: LoadedJob) -> Path | None:
     """Where the learned head of the job has to lie; None for a job without one."""
     said = job.config.model.head
-    return pipeline.head_path(workspace.root / "models", said.name) if said else None
+    return pipeline.heads.head_path(workspace.root / "models", said.name) if said else None
 
 
 def _folder_problems(workspace: Workspace, job: LoadedJob) -> Iterator[Problem]:
@@ -193,46 +193,48 @@ def _encryption_problems(workspace: Workspace, job: LoadedJob) -> Iterator[Probl
         yield job.source.problem(("task", "type"), found, expected, remedy)
 
 
-def _task(job: LoadedJob, problems: list[Problem]) -> pipeline.Task | None:
+def _task(job: LoadedJob, problems: list[Problem]) -> pipeline.tasks.Task | None:
     """The task's settings; what they refuse is added to `problems`, at its place in the file."""
     said = job.config.task
     try:
         return pipeline.TASKS[said.type].from_keys(said.said(), job.config.model.name)
-    except* pipeline.SettingsError as group:
+    except* pipeline.tasks.SettingsError as group:
         for error in group.exceptions:
-            assert isinstance(error, pipeline.SettingsError)
+            assert isinstance(error, pipeline.tasks.SettingsError)
             problems.append(job.source.problem(("task", *error.at), error.found, error.expected, error.remedy))
     return None
 
 
-def check_places(plan: pipeline.RunPlan, ready: Sequence[pipeline.Candidate]) -> None:
+def check_places(plan: pipeline.RunPlan, ready: Sequence[pipeline.inbox.Candidate]) -> None:
     """ConfigError where a run of the plan would not begin because of its folders: documents cannot be moved out, others
     may read private/, or the disk has no room for the first ones."""
     try:
-        pipeline.check_inbox(plan.input)
+        pipeline.inbox.check_inbox(plan.input)
         if plan.private:
-            pipeline.refuse_open(plan.site.root)
-        pipeline.look_before_run(plan, ready)
+            pipeline.records.refuse_open(plan.site.root)
+        pipeline.outbox.look_before_run(plan, ready)
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise
         raise ConfigError(Problem(str(error.filename), str(error.strerror), None, remedy_of(error))) from error
 
 
-def refusal_of(plan: pipeline.RunPlan, register: pipeline.Register | None, *, thorough: bool = False) -> str | None:
+def refusal_of(
+    plan: pipeline.RunPlan, register: pipeline.records.Register | None, *, thorough: bool = False
+) -> str | None:
     """Why the model of a job would be refused, as far as that can be told without reading the whole file: one that is
     not pinned is taken for the one that the log last saw under its name. `register`: what the log says; None where it
     was not read. `thorough`: the files of model and head are read whole, unless their sha256 is remembered, the log for
     the quality that the job demands, and whether the model has room for the task."""
     try:
-        pipeline.glance_at_model(plan)
+        pipeline.answer.glance_at_model(plan)
         if thorough:
-            sha256 = pipeline.check_model(plan, partial(pipeline.remembered_sha256, plan.site))
-            pipeline.check_quality(pipeline.with_head(plan, sha256), sha256)
-            pipeline.examine_model(plan)
+            sha256 = pipeline.answer.check_model(plan, partial(pipeline.answer.remembered_sha256, plan.site))
+            pipeline.quality.check_quality(pipeline.answer.with_head(plan, sha256), sha256)
+            pipeline.answer.examine_model(plan)
     except pipeline.ModelRefusedError as error:
         return str(error)
     if register is None:
         return None
     model = replace(plan.model, sha256=plan.model.sha256 or register.models.get(plan.model.name))
-    return pipeline.refusal_of(model, register.admissions, required=plan.site.require_admission)
+    return pipeline.records.refusal_of(model, register.admissions, required=plan.site.require_admission)

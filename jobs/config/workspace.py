@@ -60,14 +60,14 @@ class Workspace:
         return credential(CREDENTIAL)
 
     @property
-    def at_rest(self) -> pipeline.AtRest:
+    def at_rest(self) -> pipeline.atrest.AtRest:
         """What is kept of documents is written and read by this: by the key files which site.yaml names, else by the
         systemd credentials."""
         said = self.site.encryption
         if said is None:
-            return pipeline.AtRest()
-        return pipeline.AtRest(
-            keys=pipeline.store_of(self.root),
+            return pipeline.atrest.AtRest()
+        return pipeline.atrest.AtRest(
+            keys=pipeline.atrest.store_of(self.root),
             key_file=self._key_file(said.key_file, ENCRYPTION),
             previous_file=self._key_file(said.previous_key_file, f"{ENCRYPTION}-previous"),
             encrypts=said.new_files == "encrypted",
@@ -150,9 +150,9 @@ def refuse_root(root: Path) -> None:
 def refuse_newer(root: Path) -> None:
     """ConfigError for a workspace of a format that this version does not know. Nothing is changed."""
     try:
-        pipeline.check_version(root)
-    except pipeline.WorkspaceRefusedError as error:
-        where = shown(root / pipeline.VERSION_FILE)
+        pipeline.version.check_version(root)
+    except pipeline.version.WorkspaceRefusedError as error:
+        where = shown(root / pipeline.version.VERSION_FILE)
         raise ConfigError(Problem(where, error.found, error.expected, error.remedy)) from error
 
 

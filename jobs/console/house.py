@@ -50,11 +50,11 @@ class House:
     secure: bool = False  # browsers reach it by https alone, and send its cookies by nothing else
 
     @cached_property
-    def drawer(self) -> pipeline.Drawer:
+    def drawer(self) -> pipeline.view.Drawer:
         """The parsers' children that draw pages of documents; nothing of them is loaded before the first page."""
-        return pipeline.Drawer(self.site)
+        return pipeline.view.Drawer(self.site)
 
-    def ask(self, question: Callable[[pipeline.Index], T]) -> T:
+    def ask(self, question: Callable[[pipeline.index.Index], T]) -> T:
         """What the index answers, as new as can be had at once. audit.AuditError; BrokenIndexError."""
         with self.indexes.opened() as index:
             return question(index)

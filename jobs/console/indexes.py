@@ -52,9 +52,9 @@ class Indexes:
             self._thread.join(timeout=10)
 
     @contextlib.contextmanager
-    def opened(self) -> Iterator[pipeline.Index]:
+    def opened(self) -> Iterator[pipeline.index.Index]:
         """The index, as new as can be had at once. audit.AuditError; BrokenIndexError."""
-        with _told(), pipeline.open_index(self.site) as index:
+        with _told(), pipeline.index.open_index(self.site) as index:
             lacking = index.behind
             few = lacking is not None and lacking <= _FEW  # all of it, so that no page tells of a log it has not read
             if not self._making and self._filling.acquire(timeout=_SLICE_SECONDS if few else 0):
@@ -67,7 +67,7 @@ class Indexes:
     def behind(self) -> tuple[int, int] | None:
         """While the index is being made: how many entries are taken in, and of how many. None when that is done."""
         size = audit.read_checkpoint(self.site.audit, self.site.public_key).size
-        with _told(), pipeline.open_index(self.site) as index:
+        with _told(), pipeline.index.open_index(self.site) as index:
             lacking = index.behind
         lacking = size if lacking is None else lacking
         return (size - lacking, size) if self._making or lacking > _FEW else None
@@ -92,7 +92,7 @@ class Indexes:
                     pass
                 child.terminate()
             self._making = False
-        with pipeline.open_index(self.site) as index:
+        with pipeline.index.open_index(self.site) as index:
             while not self._ended.is_set():
                 with self._filling:
                     done = index.refresh(_SLICE_SECONDS)
@@ -112,5 +112,5 @@ def _told() -> Iterator[None]:
 
 
 if __name__ == "__main__":  # the child of a console
-    with pipeline.open_index(make_site(open_workspace(Path(sys.argv[1])))) as made:
+    with pipeline.index.open_index(make_site(open_workspace(Path(sys.argv[1])))) as made:
         made.refresh()

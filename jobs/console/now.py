@@ -64,7 +64,7 @@ class Present:
     clock: Callable[[], float] = time.monotonic
     _jobs: tuple[JobNow, ...] = ()
     _due: float = 0.0
-    _admissions: tuple[bytes, pipeline.Admissions] | None = None
+    _admissions: tuple[bytes, pipeline.records.Admissions] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def jobs(self) -> tuple[JobNow, ...]:
@@ -102,14 +102,14 @@ class Present:
         """The process of `cloister serve`; None if it does not run."""
         return holder(self.workspace.log)
 
-    def admissions(self) -> pipeline.Admissions:
+    def admissions(self) -> pipeline.records.Admissions:
         """Which models were admitted or revoked. audit.AuditError."""
         checkpoint = (self.site.audit / "checkpoint").read_bytes()
         if self._admissions is None or self._admissions[0] != checkpoint:
-            admissions = pipeline.Admissions()
-            with pipeline.open_index(self.site) as index:
+            admissions = pipeline.records.Admissions()
+            with pipeline.index.open_index(self.site) as index:
                 numbers = index.numbers_of("admission.granted", "admission.revoked")
-            for entry in pipeline.entries_at(self.site, numbers):
+            for entry in pipeline.records.entries_at(self.site, numbers):
                 admissions.take(entry)
             self._admissions = checkpoint, admissions
         return self._admissions[1]
@@ -134,11 +134,11 @@ class Present:
         try:
             sha256 = plan.model.sha256
             if sha256 is None:  # a model that is not pinned is the one of the last run with it
-                with pipeline.open_index(self.site) as index:
+                with pipeline.index.open_index(self.site) as index:
                     runs = index.runs(job.name, limit=_RUNS)
                 its = (run.model_sha256 for run in runs if run.model == plan.model.name and run.model_sha256)
                 sha256 = next(its, None)
             model = replace(plan.model, sha256=sha256)
-            return pipeline.refusal_of(model, self.admissions(), required=self.site.require_admission)
+            return pipeline.records.refusal_of(model, self.admissions(), required=self.site.require_admission)
         except (audit.AuditError, OSError, sqlite3.Error):
             return None  # the page says by itself what is wrong with the log

@@ -108,7 +108,7 @@ _ENVIRONMENT.filters |= {
     "short": lambda sha256: (sha256 or "")[:12],
     "slug": lambda text: re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-"),  # a class of the stylesheet
     "counted": counted,
-    "members_in_words": lambda said: list(pipeline.members_in_words(said)),
+    "members_in_words": lambda said: list(pipeline.proof.members_in_words(said)),
     "capitalize_first": lambda text: text[:1].upper() + text[1:],
 }
 _ENVIRONMENT.globals["remedies"] = {failure.value: failure.remedy for failure in pipeline.Failure}

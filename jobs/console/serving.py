@@ -217,7 +217,7 @@ def make_house(workspace: Workspace, people: People, listener: socket.socket) ->
     local += _LOCAL if port in (None, 80) else []
 
     def tell(attempt: Attempt, times: int) -> None:
-        record(site, pipeline.RefusedThere(what=attempt.why, person=attempt.person, times=times))
+        record(site, pipeline.records.RefusedThere(what=attempt.why, person=attempt.person, times=times))
 
     proxied = {name: Person(name, tuple(map(Role, roles))) for name, roles in said.people.items()}
     return House(

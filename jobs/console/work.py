@@ -101,7 +101,7 @@ class Works:
             if len(going_on) >= _MOST_AT_ONCE:
                 raise RefusedError(409, f"{len(going_on)} commands go on already; wait for one of them to end.")
             typed = "cloister " + " ".join(command)
-            record(self.site, pipeline.StartedThere(person=person, command=typed, of_job=job))
+            record(self.site, pipeline.records.StartedThere(person=person, command=typed, of_job=job))
             self._last += 1
             out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
             process = start(

@@ -31,11 +31,11 @@ class Ahead:
     `machines`: that work on them at a time.
     """
 
-    files: Sequence[pipeline.File]
+    files: Sequence[pipeline.forecast.File]
     start: datetime
     until: datetime | None
-    known: tuple[int, pipeline.Costs] | None
-    outlook: pipeline.Outlook | None
+    known: tuple[int, pipeline.records.Costs] | None
+    outlook: pipeline.forecast.Outlook | None
     machines: int = 1
 
     @property
@@ -58,8 +58,8 @@ class Ahead:
 
 def look_ahead(
     config: JobConfig,
-    files: Sequence[pipeline.File],
-    known: tuple[int, pipeline.Costs] | None,
+    files: Sequence[pipeline.forecast.File],
+    known: tuple[int, pipeline.records.Costs] | None,
     now: datetime,
     machines: int = 1,
 ) -> Ahead:
@@ -85,10 +85,10 @@ def runs_to_come(config: JobConfig, now: datetime) -> Iterator[tuple[datetime, d
             start = None if end is None else end.astimezone(start.tzinfo) + _MOMENT
 
 
-def spans(config: JobConfig, now: datetime) -> Iterator[pipeline.Span]:
+def spans(config: JobConfig, now: datetime) -> Iterator[pipeline.forecast.Span]:
     """Yield the runs to come as the forecast takes them."""
     for start, end in runs_to_come(config, now):
-        yield pipeline.Span(start.timestamp(), math.inf if end is None else end.timestamp())
+        yield pipeline.forecast.Span(start.timestamp(), math.inf if end is None else end.timestamp())
 
 
 def with_window(plan: pipeline.RunPlan, config: JobConfig, due: datetime) -> pipeline.RunPlan:
@@ -139,7 +139,7 @@ class Remedy:
 
 
 def remedies(
-    plan: pipeline.RunPlan, ahead: Ahead, its: pipeline.JobCosts, register: pipeline.Register
+    plan: pipeline.RunPlan, ahead: Ahead, its: pipeline.records.JobCosts, register: pipeline.records.Register
 ) -> Iterator[Remedy]:
     """Yield what would let the next run be done with all that waits; nothing where it will be, or nothing is known."""
     told, until = ahead.outlook, ahead.until
@@ -149,7 +149,7 @@ def remedies(
     ends = datetime.fromtimestamp(ahead.start.timestamp() + told.ready + told.seconds, ahead.start.tzinfo)
     if ends - ahead.start < _DAY:
         yield Remedy("window", f"a window until {ends:%a %H:%M}, if that is no other job's time", measured=True)
-    yield from _threads(ahead, its, pipeline.model_of(plan, register), left)
+    yield from _threads(ahead, its, pipeline.stages.model_of(plan, register), left)
     yield from _models(plan, ahead, its, register)
     if told.slowest and 0 < left >= told.slowest[1].seconds:
         machines = math.ceil(told.seconds * ahead.machines / left)
@@ -157,15 +157,15 @@ def remedies(
         yield Remedy("machines", f"{machines} {like}, each with its share of the documents", measured=True)
 
 
-def _fits(ahead: Ahead, costs: pipeline.Costs) -> datetime | None:
+def _fits(ahead: Ahead, costs: pipeline.records.Costs) -> datetime | None:
     """When all would be done at these costs, if that is before the window ends."""
     assert ahead.until is not None
-    span = pipeline.Span(ahead.start.timestamp(), ahead.until.timestamp())
+    span = pipeline.forecast.Span(ahead.start.timestamp(), ahead.until.timestamp())
     at = pipeline.outlook(ahead.files, costs, [span], machines=ahead.machines).done_at
     return None if at is None else datetime.fromtimestamp(at, ahead.start.tzinfo)
 
 
-def _threads(ahead: Ahead, its: pipeline.JobCosts, model: str | None, left: float) -> Iterator[Remedy]:
+def _threads(ahead: Ahead, its: pipeline.records.JobCosts, model: str | None, left: float) -> Iterator[Remedy]:
     assert ahead.known is not None
     assert ahead.outlook is not None
     now, cpus = ahead.known[0], len(os.sched_getaffinity(0))
@@ -179,7 +179,7 @@ def _threads(ahead: Ahead, its: pipeline.JobCosts, model: str | None, left: floa
 
 
 def _models(
-    plan: pipeline.RunPlan, ahead: Ahead, its: pipeline.JobCosts, register: pipeline.Register
+    plan: pipeline.RunPlan, ahead: Ahead, its: pipeline.records.JobCosts, register: pipeline.records.Register
 ) -> Iterator[Remedy]:
     """Other models of the workspace that this job ran with, and were fast enough; else a smaller one of that kind."""
     own, there = plan.model.path, {path.stem: path for path in sorted(plan.site.models.glob("*.gguf"))}
@@ -191,7 +191,7 @@ def _models(
             return
     size = own.stat().st_size
     smaller = [name for name in there if name not in known and there[name].stat().st_size < size]
-    other = next((name for name in smaller if pipeline.same_use(own, there[name])), None)
+    other = next((name for name in smaller if pipeline.answer.same_use(own, there[name])), None)
     if other is not None:
         share = there[other].stat().st_size / size
         measured_by = f"cloister qualify {plan.job} --eval FILE --model {other}"

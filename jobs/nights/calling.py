@@ -102,7 +102,7 @@ class Calling:
 
     def __post_init__(self) -> None:
         self._site = make_site(self.workspace)
-        self._standing = pipeline.StatusNow(self._site)
+        self._standing = pipeline.proof.StatusNow(self._site)
         self._looked: datetime | None = None
         self._refusals: dict[str | None, tuple[str, datetime]] = {}  # job -> what was last told of it, and when
 
@@ -138,7 +138,7 @@ class Calling:
             return
         sentence = checked.overdue(days, now)
         if sentence and not (checked.told and now - datetime.fromisoformat(checked.told) < _AGAIN):
-            self._tell(Happening(pipeline.NOT_VERIFIED, sentence), None)
+            self._tell(Happening(pipeline.proof.NOT_VERIFIED, sentence), None)
 
     def _tell(self, happening: Happening, config: JobConfig | None) -> None:
         for notify in (self.workspace.site.notify, config.notify if config else None):
@@ -161,10 +161,10 @@ class Calling:
         if called.problem:
             said = f"; it said: {one_line(called.said)}" if called.said.strip() else ""
             self.warn(f"notify, {happening.cause}: {one_line(command)}: {called.problem}{said}")
-        notified = pipeline.Notified(
+        notified = pipeline.records.Notified(
             cause=happening.cause, of_job=happening.job, command=command, code=called.code, problem=called.problem
         )
-        recorded = pipeline.record(self._site, notified)
+        recorded = pipeline.records.record(self._site, notified)
         if recorded.why is not None:
             self.warn(f"notify, {happening.cause}: not recorded: {one_line(recorded.why)}")
 
@@ -186,19 +186,19 @@ class Sample(NamedTuple):
     value: float
 
 
-def write_metrics(workspace: Workspace, standing: pipeline.StatusNow, path: Path) -> None:
+def write_metrics(workspace: Workspace, standing: pipeline.proof.StatusNow, path: Path) -> None:
     """Replace the file by one with the figures of now, which a reader sees whole or not at all. OSError."""
     audit.write_file_atomically(path, metrics(workspace, standing).encode())
     path.chmod(0o644)  # the exporter runs as another user
 
 
-def metrics(workspace: Workspace, standing: pipeline.StatusNow) -> str:
+def metrics(workspace: Workspace, standing: pipeline.proof.StatusNow) -> str:
     """The figures in the Prometheus text format (version 0.0.4): HELP and TYPE for each family, then its samples."""
     jobs = standing.jobs
     families = (
         ("documents", "Rows that runs made, by job and state; also those that newer ones replaced.",
          [Sample({"job": each.job, "state": state.value}, each.totals[state.value])
-          for each in jobs for state in pipeline.OF_RUNS]),
+          for each in jobs for state in pipeline.states.OF_RUNS]),
         ("last_run_seconds", "Seconds that the last run took which did something.",
          [Sample({"job": each.job}, each.seconds) for each in jobs if each.seconds is not None]),
         ("last_success_timestamp_seconds", "When the last run ended in which no document failed.",

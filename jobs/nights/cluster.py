@@ -143,15 +143,15 @@ class Seen:
     problem: str | None = None
 
 
-def ask(cluster: pipeline.Cluster) -> Found:
+def ask(cluster: pipeline.plan.Cluster) -> Found:
     """Ask who is listed."""
     try:
-        return pipeline.look_at_workers(cluster)
+        return pipeline.cluster.look_at_workers(cluster)
     except pipeline.MachineRefusedError as error:
         return str(error)
 
 
-def see(cluster: pipeline.Cluster, found: Found, before: int) -> Seen:
+def see(cluster: pipeline.plan.Cluster, found: Found, before: int) -> Seen:
     """Who of those that were found would work on a run. `before` machines worked on the job's last one: they count
     where nobody can be asked."""
     if isinstance(found, str):
@@ -168,7 +168,7 @@ def until_signal(work: Callable[[asyncio.Event], Awaitable[None]]) -> None:
     """Do the work on a thread of its own; SIGTERM and SIGINT set the event that it gets. Raises what it raises."""
     done: Future[None] = Future()
     loop, stop = asyncio.new_event_loop(), asyncio.Event()
-    loop.set_default_executor(ThreadPoolExecutor(2, pipeline.CLUSTER_THREADS))
+    loop.set_default_executor(ThreadPoolExecutor(2, pipeline.plan.CLUSTER_THREADS))
 
     def run() -> None:
         asyncio.set_event_loop(loop)
@@ -178,7 +178,7 @@ def until_signal(work: Callable[[asyncio.Event], Awaitable[None]]) -> None:
             done.set_exception(error)
 
     with Stop("Stopping.") as asked:
-        begin_thread(threading.Thread(target=run, name=pipeline.CLUSTER_THREADS, daemon=True))
+        begin_thread(threading.Thread(target=run, name=pipeline.plan.CLUSTER_THREADS, daemon=True))
         while not done.done():
             if asked.wait(_LOOK_SECONDS):
                 loop.call_soon_threadsafe(stop.set)

@@ -122,7 +122,7 @@ class Follower:
             self.watcher.reached(running.counts)
             if running.inside and running.inside != self._inside:
                 told = running.inside
-                event = pipeline.READING if told["counts"] == "pages" else pipeline.COMPUTING
+                event = pipeline.report.READING if told["counts"] == "pages" else pipeline.report.COMPUTING
                 done = {str(told["counts"]): told["done"]}
                 self.watcher.note(event, **done, of=told["of"], document=told["document"])
             self._inside = running.inside

@@ -31,7 +31,7 @@ AHEAD = timedelta(days=1)
 """A clock that was further ahead than that was wrong, and what was decided by it is no reason to leave starts out."""
 _AGAIN = 10.0  # seconds until the log is tried again that another process holds
 
-Told = Callable[[pipeline.StartDecided], None]
+Told = Callable[[pipeline.records.StartDecided], None]
 
 
 class Due(NamedTuple):
@@ -129,10 +129,10 @@ class Ledger:
     ) -> None:  # fmt: skip
         self._schedules, self._began = schedules, began
         self._site, self._tell, self._warn, self._clock = site, tell, warn, clock
-        self._log = pipeline.ServiceNow(site)
+        self._log = pipeline.proof.ServiceNow(site)
         self._jobs: dict[str, Starts] = {}
-        self._timed: dict[str, pipeline.Rule] = {}  # the rules by which the scheduler notes starts
-        self._rules: list[tuple[int, pipeline.StartSet]] = []  # rules by their era that are not in the log yet
+        self._timed: dict[str, pipeline.proof.Rule] = {}  # the rules by which the scheduler notes starts
+        self._rules: list[tuple[int, pipeline.records.StartSet]] = []  # rules by their era that are not in the log yet
         self._not_before = 0.0
         self._unread = ""  # why the log could not be read when it was last looked at
 
@@ -155,7 +155,7 @@ class Ledger:
         return self._log.is_read
 
     @property
-    def admissions(self) -> pipeline.Admissions:
+    def admissions(self) -> pipeline.records.Admissions:
         """The decisions on models as the log has them, as far as it could be read."""
         return self._log.admissions
 
@@ -183,13 +183,13 @@ class Ledger:
         """A job is there no longer."""
         self._schedules.remove(name)
         self._timed.pop(name, None)
-        if self._rule(name) != pipeline.Rule():
+        if self._rule(name) != pipeline.proof.Rule():
             self._begin(name, None, now)
-            self._change(name, pipeline.Rule(), now, "the job's file is gone")
+            self._change(name, pipeline.proof.Rule(), now, "the job's file is gone")
 
     def forgotten(self, there: Iterable[str]) -> list[str]:
         """The jobs with a rule in the log that are not `there`."""
-        return sorted(name for name in self._log.jobs.keys() - set(there) if self._rule(name) != pipeline.Rule())
+        return sorted(name for name in self._log.jobs.keys() - set(there) if self._rule(name) != pipeline.proof.Rule())
 
     def take(self) -> None:
         """Take in what became due."""
@@ -222,13 +222,13 @@ class Ledger:
     def write(self) -> None:
         """Write what is decided into the log, as soon as nobody else holds it."""
         decided = {name: list(starts.records()) for name, starts in self._jobs.items()}
-        facts: list[pipeline.Record] = []
+        facts: list[pipeline.records.Record] = []
         for name, known in decided.items():  # each rule before what became of its starts
             rules = [(era, record) for era, record in self._rules if record.of_job == name]
             facts += [record for _, record in sorted([*rules, *known], key=lambda each: each[0])]
         if not facts or self._clock() < self._not_before:
             return
-        recorded = pipeline.record(self._site, *facts)
+        recorded = pipeline.records.record(self._site, *facts)
         if recorded.n is None:
             self._not_before = self._clock() + _AGAIN
             self._forget_what_is_written()
@@ -276,22 +276,22 @@ class Ledger:
             due = [(due, due <= self._began) for due in starts_between(self._rule(name), starts.seen, now)]
             starts.take(due, begun)
 
-    def _change(self, name: str, rule: pipeline.Rule, now: datetime, why: str) -> None:
+    def _change(self, name: str, rule: pipeline.proof.Rule, now: datetime, why: str) -> None:
         self._take_until(name, now)  # what the scheduler did not notice yet
         self._jobs[name].drop(why, now)
         since = now.isoformat(timespec="seconds")
-        record = pipeline.StartSet(of_job=name, since=since, **rule._asdict())
+        record = pipeline.records.StartSet(of_job=name, since=since, **rule._asdict())
         self._rules.append((self._jobs[name].era, record))
 
-    def _is_known(self, rule: pipeline.StartSet) -> bool:
+    def _is_known(self, rule: pipeline.records.StartSet) -> bool:
         known = self._log.known(rule.of_job)
         since = known.since.isoformat(timespec="seconds") if known.since else None
-        return (known.rule, since) == (pipeline.Rule(rule.cron, rule.timezone, rule.after), rule.since)
+        return (known.rule, since) == (pipeline.proof.Rule(rule.cron, rule.timezone, rule.after), rule.since)
 
-    def _rule(self, name: str) -> pipeline.Rule:
+    def _rule(self, name: str) -> pipeline.proof.Rule:
         """The rule of a job, which may not be in the log yet."""
         last = next((record for _, record in reversed(self._rules) if record.of_job == name), None)
-        return pipeline.Rule(last.cron, last.timezone, last.after) if last else self._log.known(name).rule
+        return pipeline.proof.Rule(last.cron, last.timezone, last.after) if last else self._log.known(name).rule
 
 
 def now_of(seconds: float) -> datetime:

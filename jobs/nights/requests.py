@@ -48,7 +48,7 @@ class Handed:
     """A request: for which job, who asked for it and when, and the size of the log at that time."""
 
     job: str
-    request: pipeline.RunRequest
+    request: pipeline.plan.RunRequest
     size: int
 
     @property
@@ -62,9 +62,9 @@ class Handed:
         return datetime.fromisoformat(self.request.at)
 
 
-def runs_of(site: pipeline.Site) -> pipeline.Drop[Handed]:
+def runs_of(site: pipeline.Site) -> pipeline.records.Drop[Handed]:
     """The folder of the requests."""
-    return pipeline.Drop(site, "runs", _MOST_BYTES, _parse_request)
+    return pipeline.records.Drop(site, "runs", _MOST_BYTES, _parse_request)
 
 
 def make_folder(site: pipeline.Site) -> None:
@@ -75,7 +75,7 @@ def make_folder(site: pipeline.Site) -> None:
 def new_request(site: pipeline.Site, job: str) -> Handed:
     """A request for a run of the job, with an id that no other has. audit.AuditError."""
     size = audit.read_checkpoint(site.audit, site.public_key).size
-    return Handed(job, pipeline.RunRequest(secrets.token_hex(16), "", audit.stamp_now().time), size)
+    return Handed(job, pipeline.plan.RunRequest(secrets.token_hex(16), "", audit.stamp_now().time), size)
 
 
 def leave_request(site: pipeline.Site, handed: Handed) -> None:
@@ -89,7 +89,7 @@ def format_request(handed: Handed) -> bytes:
     return audit.canonical(said)
 
 
-def _parse_request(name: str, left: pipeline.LeftFile) -> Handed:
+def _parse_request(name: str, left: pipeline.records.LeftFile) -> Handed:
     """The request that this user or root left in the file of this name. ValueError for anything else."""
     if left.uid not in (os.geteuid(), 0):
         raise ValueError(f"it belongs to {left.owner}, who may not ask for runs")
@@ -103,7 +103,7 @@ def _parse_request(name: str, left: pipeline.LeftFile) -> Handed:
     fit = all(isinstance(told[key], str) and form.fullmatch(told[key]) for key, form in texts.items())
     if not fit or type(told["size"]) is not int or told["size"] < 0 or name.split(".")[0] != told["id"]:
         raise ValueError("not what a command writes")
-    handed = Handed(told["job"], pipeline.RunRequest(told["id"], left.owner, told["at"]), told["size"])
+    handed = Handed(told["job"], pipeline.plan.RunRequest(told["id"], left.owner, told["at"]), told["size"])
     if handed.due.tzinfo is None:
         raise ValueError("not what a command writes")
     return handed
@@ -176,7 +176,7 @@ def _report(said: Mapping[str, Any]) -> pipeline.RunReport:
         "parts": tuple(map(Path, said["parts"])),
         "unlike": tuple(said["unlike"]),
         "report": Path(said["report"]) if said["report"] else None,
-        "isolation": pipeline.Isolation(isolation["wanted"], tuple(isolation["lacking"])) if isolation else None,
+        "isolation": isolation and pipeline.records.Isolation(isolation["wanted"], tuple(isolation["lacking"])),
     })  # fmt: skip
 
 
@@ -228,7 +228,7 @@ class Requests:
         """Whether somebody asked for a run of the job, which has not ended."""
         return any(handed.job == job for handed in self._open.values())
 
-    def begin(self, job: str) -> tuple[pipeline.RunRequest, ...]:
+    def begin(self, job: str) -> tuple[pipeline.plan.RunRequest, ...]:
         """The requests that the run which begins now is for."""
         asked = [handed for handed in self._open.values() if handed.job == job]
         for handed in asked:
@@ -248,7 +248,7 @@ class Requests:
         """Take up what lies in the folder: what was left since, or what a service before this one had taken."""
         folder = runs_of(self.site)
         for name, _, handed in folder.taken(folder.names(suffix)):
-            if isinstance(handed, pipeline.RefusedFile):
+            if isinstance(handed, pipeline.records.RefusedFile):
                 self._set_aside(name, handed.why)
                 continue
             with self._telling(), contextlib.suppress(FileNotFoundError):
@@ -305,12 +305,12 @@ class Requests:
 
 def run_of(site: pipeline.Site, handed: Handed) -> pipeline.RunReport | None:
     """How the run that was for this request ended, as far as the log tells it; None where none has ended."""
-    began: pipeline.RunStarted | None = None
+    began: pipeline.records.RunStarted | None = None
     try:
-        for entry in pipeline.read_entries(site, handed.size):
-            if isinstance(entry, pipeline.RunStarted) and handed.id in {each.id for each in entry.requests}:
+        for entry in pipeline.records.read_entries(site, handed.size):
+            if isinstance(entry, pipeline.records.RunStarted) and handed.id in {each.id for each in entry.requests}:
                 began = entry
-            elif isinstance(entry, pipeline.RunFinished) and began and entry.run == began.run:
+            elif isinstance(entry, pipeline.records.RunFinished) and began and entry.run == began.run:
                 return pipeline.RunReport(
                     run=entry.run,
                     job=entry.job,

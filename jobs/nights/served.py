@@ -36,7 +36,7 @@ class Served:
 
     job: LoadedJob
     folder: Path
-    handled: frozenset[pipeline.Candidate] | None = None
+    handled: frozenset[pipeline.inbox.Candidate] | None = None
     files_since: datetime | None = None
     asked_since: datetime | None = None
     refused: Refusal | None = None
@@ -47,14 +47,14 @@ class Served:
     rounds: list[pipeline.RunReport] = field(default_factory=list)
     waits_since: datetime | None = None
     source: pipeline.Input | None = None  # where its files come from, once it was looked at
-    sightings: pipeline.Sightings = field(default_factory=pipeline.Sightings)
+    sightings: pipeline.inbox.Sightings = field(default_factory=pipeline.inbox.Sightings)
 
     @property
     def watches(self) -> bool:
         """Whether files start it."""
         return self.job.config.schedule is None and self.job.config.after is None
 
-    def take_handled(self, before: frozenset[pipeline.Candidate], report: pipeline.RunReport) -> None:
+    def take_handled(self, before: frozenset[pipeline.inbox.Candidate], report: pipeline.RunReport) -> None:
         """A run has ended, `before` which these files lay there. One that a writer opened meanwhile was not taken, and
         may lie there as it did when it is closed."""
         left = set(report.held_open)
@@ -62,15 +62,17 @@ class Served:
         self.handled, self.waits_for = None if report.ended_early else taken, ""
 
 
-def check_now(workspace: Workspace, site: pipeline.Site, job: LoadedJob, known: pipeline.Admissions) -> None:
+def check_now(workspace: Workspace, site: pipeline.Site, job: LoadedJob, known: pipeline.records.Admissions) -> None:
     """Raise what would keep the job from running tonight: ConfigError or ModelRefusedError."""
     plan = make_plan(workspace, job)
-    sha256 = pipeline.check_model(plan, partial(pipeline.remembered_sha256, site))  # hundreds of jobs have one model
-    model = replace(pipeline.with_head(plan, sha256).model, sha256=sha256)
-    pipeline.check_admitted(site, model, known)
+    sha256 = pipeline.answer.check_model(
+        plan, partial(pipeline.answer.remembered_sha256, site)
+    )  # hundreds of jobs have one model
+    model = replace(pipeline.answer.with_head(plan, sha256).model, sha256=sha256)
+    pipeline.records.check_admitted(site, model, known)
 
 
-def refusal_now(workspace: Workspace, job: LoadedJob, known: pipeline.Admissions) -> Refusal:
+def refusal_now(workspace: Workspace, job: LoadedJob, known: pipeline.records.Admissions) -> Refusal:
     """How everything is on which it hangs whether the job is refused."""
     model, head = stamp_of(model_file(workspace, job)), head_file(workspace, job)
     folder = input_folder(workspace, job)
@@ -91,7 +93,7 @@ def tell_report(log: FilteringBoundLogger, report: pipeline.RunReport) -> None:
     )
 
 
-def tell_start(log: FilteringBoundLogger, decided: pipeline.StartDecided) -> None:
+def tell_start(log: FilteringBoundLogger, decided: pipeline.records.StartDecided) -> None:
     """A line for starts that were not made."""
     if decided.outcome != Outcome.RAN:
         facts = {"job": decided.of_job, "due": decided.due, "outcome": decided.outcome, "reason": decided.reason}

@@ -117,7 +117,7 @@ class Service:
         for served in self._jobs.values():
             served.refused, served.not_before, served.next_look = None, 0.0, 0.0
         self.log.info("read again", jobs=len(self._jobs))
-        record(self._site, pipeline.ServiceReloaded(pid=os.getpid(), problem=problem))
+        record(self._site, pipeline.records.ServiceReloaded(pid=os.getpid(), problem=problem))
         self.systemd.ready()
 
     def _standing(self) -> str:
@@ -238,7 +238,7 @@ class Service:
     def _take(self, change: Change) -> None:
         name, before = change.name, self._jobs.get(change.name)
         if change.mended:
-            self._record(pipeline.JobMended(of_job=name))
+            self._record(pipeline.records.JobMended(of_job=name))
         if change.error is not None:
             self._break(name, before, change.error)
             return
@@ -256,7 +256,9 @@ class Service:
         else:
             tell_problems(self.log, "job file refused, the job is not run", name, error)
         self._record(
-            pipeline.JobBroken(of_job=name, problem=one_line(error.problems[0].one_line()), kept=before is not None)
+            pipeline.records.JobBroken(
+                of_job=name, problem=one_line(error.problems[0].one_line()), kept=before is not None
+            )
         )
         self._calling.refused(name, None, error)
 
@@ -285,8 +287,8 @@ class Service:
                 except (ConfigError, pipeline.ModelRefusedError) as error:
                     self._refuse(served, error)
 
-    def _record(self, facts: pipeline.Record) -> None:
-        recorded = pipeline.record(self._site, facts)
+    def _record(self, facts: pipeline.records.Record) -> None:
+        recorded = pipeline.records.record(self._site, facts)
         if recorded.why is not None:
             self._warn(one_line(recorded.why))
 
@@ -335,7 +337,7 @@ class Service:
         if report.window_closed and plan.share_until and plan.until and plan.share_until <= now < plan.until:
             served.rounds, served.waits_since = [*served.rounds, report], now
             return
-        report = pipeline.joined([*served.rounds, report])
+        report = pipeline.report.joined([*served.rounds, report])
         self._requests.ended(report)
         served.asked_since = None
         if start and not report.interrupted:
@@ -349,7 +351,7 @@ class Service:
     def _end_rounds(self, served: Served) -> None:
         """Tells of runs whose share was over, where no other run of that window comes."""
         if served.rounds:
-            self._calling.ended(served.job.config, pipeline.joined(served.rounds))
+            self._calling.ended(served.job.config, pipeline.report.joined(served.rounds))
         served.rounds, served.waits_since = [], None
 
     def _wait(self, served: Served, event: str, problem: str) -> None:

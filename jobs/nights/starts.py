@@ -41,7 +41,7 @@ class Decided(NamedTuple):
     """A record of starts that were due by the rule number `era`."""
 
     era: int
-    record: pipeline.StartDecided
+    record: pipeline.records.StartDecided
 
 
 @dataclass(eq=False)
@@ -155,7 +155,7 @@ class Starts:
 
     def _decided(self, group: list[Start]) -> Decided:
         first, last = group[0], group[-1]
-        record = pipeline.StartDecided(
+        record = pipeline.records.StartDecided(
             of_job=self.job,
             due=first.due.astimezone(UTC).isoformat(),
             last=last.due.astimezone(UTC).isoformat(),
@@ -167,15 +167,15 @@ class Starts:
         return Decided(first.era, record)
 
 
-def rule_of(config: JobConfig) -> pipeline.Rule:
+def rule_of(config: JobConfig) -> pipeline.proof.Rule:
     """By what a job starts, as the log has it."""
     schedule = config.schedule
     if schedule:
-        return pipeline.Rule(schedule.cron, schedule.timezone, None)
-    return pipeline.Rule(None, None, config.after)
+        return pipeline.proof.Rule(schedule.cron, schedule.timezone, None)
+    return pipeline.proof.Rule(None, None, config.after)
 
 
-def starts_between(rule: pipeline.Rule, after: datetime, until: datetime) -> Iterator[datetime]:
+def starts_between(rule: pipeline.proof.Rule, after: datetime, until: datetime) -> Iterator[datetime]:
     """The starts by a cron line that are later than `after` and not later than `until`, in UTC; none by another rule.
 
     ValueError where this version or this machine does not know the line or the zone any more.

@@ -35,7 +35,7 @@ class _Watch:
         self.thread.start()
 
     def _follow(self) -> None:
-        if kind := pipeline.shared_with(self.folder):
+        if kind := pipeline.paths.shared_with(self.folder):
             self.trouble = f"{kind} does not tell what other machines write"
             return
         while not self.ended.is_set():

@@ -84,7 +84,7 @@ def seal() -> None:
     Threads that began before are not held, so where there is one, but for the one outside, nothing counts as held.
     """
     threads = len(list(Path("/proc/self/task").iterdir()))
-    calls = pipeline.refuse_network(traced=TRACED in os.environ)
+    calls = pipeline.kernel.refuse_network(traced=TRACED in os.environ)
     _sealed.calls = calls if threads == 1 + has_outside() else "free"
 
 
@@ -94,9 +94,9 @@ def seal_if_own() -> None:
         seal()
 
 
-def silence() -> pipeline.Silence:
+def silence() -> pipeline.kernel.Silence:
     """What holds this process now, for the record of a run."""
-    return pipeline.Silence(is_watching(), _sealed.calls)
+    return pipeline.kernel.Silence(is_watching(), _sealed.calls)
 
 
 def let_in_for_cluster() -> None:

@@ -105,7 +105,7 @@ def running_now(workspace: Workspace) -> Running:
             jobs.append(load_job_of(workspace, path))
         except ConfigError:
             broken.append(shown(path))
-    people, tally = _people(workspace), pipeline.tally(site)
+    people, tally = _people(workspace), pipeline.records.tally(site)
     return Running(workspace, site, tuple(jobs), tuple(broken), people, tally, datetime.now(UTC))
 
 
@@ -131,7 +131,7 @@ def matrix(running: Running, names: Sequence[str]) -> tuple[Answered, ...]:
 def page(running: Running, rules: Sequence[Answered]) -> str:
     """The matrix as one HTML page without scripts, which prints well."""
     title = f"Controls of {running.site.origin}"
-    return pipeline.render_page(
+    return pipeline.pages.render_page(
         _TEMPLATE,
         title=title,
         foot=title,

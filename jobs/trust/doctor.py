@@ -123,7 +123,7 @@ def hindrances(place: Workspace) -> Iterator[Found]:
     cluster = next((plan.cluster for _, plan in patient.plans() if plan.cluster), None)
     if cluster is not None and not unseen(place):
         try:
-            pipeline.read_credential(cluster.credential, pipeline.HEAD_ROLE)
+            pipeline.cluster.read_credential(cluster.credential, pipeline.cluster.HEAD_ROLE)
         except pipeline.MachineRefusedError as error:
             told, _, remedy = str(error).rpartition("; ")
             yield stop(f"{told or remedy}.", remedy if told else "cloister cluster up makes credentials")

@@ -107,7 +107,7 @@ def _needs(patient: Patient) -> Iterator[tuple[str, int, int]]:
     of the jobs tells of models that are not there."""
     for job, plan in patient.plans():
         try:
-            memory = pipeline.memory_of(plan)
+            memory = pipeline.stages.memory_of(plan)
         except (pipeline.ModelRefusedError, OSError):
             continue
         yield job.name, memory.model + memory.texts + (memory.cache or 0), memory.parsers
@@ -152,7 +152,7 @@ def _soft(which: int) -> int | None:
 def sandbox(patient: Patient) -> Iterator[Found]:
     """Start a parser, ask what holds it, and tell what depends on protections that are not in force."""
     site = patient.site if patient.workspace else None
-    found = pipeline.protections_here(site.limits if site else pipeline.Limits())
+    found = pipeline.inbox.protections_here(site.limits if site else pipeline.Limits())
     lacking = [each for each in found if not each.in_force]
     figures = {"lacking": [each.name for each in lacking]}
     if not lacking:
@@ -201,7 +201,7 @@ def _kernels(patient: Patient) -> tuple[list[str], list[str]]:
     found: tuple[list[str], list[str]] = ([], [])
     for job, plan in patient.plans():
         try:
-            _, compiled = pipeline.kernels_of(plan.model.path)
+            _, compiled = pipeline.answer.kernels_of(plan.model.path)
         except (pipeline.ModelRefusedError, OSError):  # which the check of the jobs tells
             continue
         found[not compiled].append(job.name)
@@ -210,7 +210,7 @@ def _kernels(patient: Patient) -> tuple[list[str], list[str]]:
 
 def ocr(patient: Patient) -> Iterator[Found]:
     """Tell the version and the languages of Tesseract, and which job asks for more."""
-    found = pipeline.find_tesseract(())
+    found = pipeline.parse.find_tesseract(())
     if isinstance(found, str):
         yield _without_ocr(patient, found)
         return

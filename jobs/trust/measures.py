@@ -35,7 +35,7 @@ class Running:
     jobs: tuple[LoadedJob, ...]
     broken: tuple[str, ...]
     people: dict[str, tuple[str, ...]] | None
-    log: pipeline.Tally
+    log: pipeline.records.Tally
     now: datetime
 
     def counted(self, kind: str) -> int:

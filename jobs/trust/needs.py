@@ -35,14 +35,14 @@ def needs(
     workspace: Workspace,
     jobs: Sequence[Mapping[str, Any]],
     stops: Sequence[Found],
-    checked: pipeline.LastVerified,
+    checked: pipeline.proof.LastVerified,
 ) -> list[Need]:
     """All things that need a person: those of the jobs, as `cloister status --json` tells of them, then the site's, of
     which `stops` keep all runs from beginning."""
     found = [need for job in jobs for need in _of_job(job)]
     found += [Need("stopped", None, f"{each.evidence} {each.remedy}.") for each in stops]
     if overdue := checked.overdue(workspace.site.log.verify_days, datetime.now(UTC)):
-        found.append(Need(pipeline.NOT_VERIFIED, None, overdue))
+        found.append(Need(pipeline.proof.NOT_VERIFIED, None, overdue))
     for folder in disks_of(workspace.root):
         usage = shutil.disk_usage(folder)
         if is_nearly_full(usage.total, usage.free):

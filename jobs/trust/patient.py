@@ -37,9 +37,9 @@ class Patient:
         return self.folder
 
     @cached_property
-    def machine(self) -> pipeline.Machine:
+    def machine(self) -> pipeline.answer.Machine:
         """What there is to compute with."""
-        return pipeline.look_at_machine(self.root)
+        return pipeline.answer.look_at_machine(self.root)
 
     @cached_property
     def site(self) -> pipeline.Site:
@@ -55,12 +55,12 @@ class Patient:
         return {path: load_and_plan(self.workspace, path) for path in self.workspace.job_files()}
 
     @cached_property
-    def register(self) -> pipeline.Register | None:
+    def register(self) -> pipeline.records.Register | None:
         """What the log says of models, once all of it was read; None of a log that is too long for that. Raises
         audit.AuditError where it is not as it was signed."""
         if self.is_brief or audit.check_tail(self.site.audit, self.site.public_key).size > READ_WHOLE:
             return None
-        register = pipeline.Register()
+        register = pipeline.records.Register()
         pipeline.status(self.site, register)
         return register
 

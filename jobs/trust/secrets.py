@@ -142,7 +142,7 @@ def encryption(patient: Patient) -> Iterator[Found]:
         return
     try:
         rest.store.check()
-    except pipeline.EncryptedError as error:
+    except pipeline.atrest.EncryptedError as error:
         cause = error.__cause__
         refused = cause if isinstance(cause, audit.KeyRefused) else None
         yield stop(f"{refused.found if refused else error.sentence}.", (refused and refused.remedy) or _RESTORE)

@@ -52,7 +52,7 @@ def software(patient: Patient) -> Iterator[Found]:
         "kernel": os.uname().release,
         "glibc": ".".join(map(str, glibc)) if glibc else None,
         "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "cloister": pipeline.label(),
+        "cloister": pipeline.records.label(),
     }
     told = f"Linux {figures['kernel']}, glibc {figures['glibc']}, {figures['python']}"
     needed = ".".join(map(str, newest))
@@ -173,7 +173,7 @@ def clock(patient: Patient) -> Iterator[Found]:
     synchronized = is_synchronized(patient.root)
     figures = {"synchronized": synchronized}
     try:
-        seen = pipeline.look_at_clock(patient.site, now) if patient.workspace else None
+        seen = pipeline.records.look_at_clock(patient.site, now) if patient.workspace else None
     except audit.AuditError:  # a log that cannot be read, which its own check tells
         seen = None
     told = f"It is {now.time[:19]}Z"

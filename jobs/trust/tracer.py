@@ -236,7 +236,7 @@ def trace(command: Sequence[str], **settings: Any) -> Trace:
 def _start(command: Sequence[str], settings: dict[str, Any]) -> tuple[int, "subprocess.Popen[bytes]"]:
     """Put the filter over this thread, and start the command: who asks, and the process."""
     try:
-        listener = pipeline.watch_network()
+        listener = pipeline.kernel.watch_network()
     except OSError as error:
         if error.errno == errno.EBUSY:
             raise NoTracerError("another tracer looks at this process already (seccomp user notification)") from error
@@ -327,7 +327,7 @@ def _address(question: Question, at: int, size: int, *, sends: bool) -> Address:
 
 _CALLS: Final = {
     number: name
-    for name, call in pipeline.WATCHED.items()
+    for name, call in pipeline.kernel.WATCHED.items()
     if (number := call.aarch64 if platform.machine() == "aarch64" else call.x86_64) is not None
 }
 """The calls that the kernel asks about, by their numbers on this machine."""

@@ -107,7 +107,7 @@ def _unread(patient: Patient, files: Sequence[Path]) -> Iterator[Found]:
 def _unseen(patient: Patient) -> Iterator[Found]:
     """Tell of input folders in which another machine may still write to a file that is taken."""
     for job, plan in patient.plans():
-        if kind := pipeline.shared_with(plan.input.folder, patient.root / "proc/self/mountinfo"):
+        if kind := pipeline.paths.shared_with(plan.input.folder, patient.root / "proc/self/mountinfo"):
             sentence = f"{job.name}: {shown(plan.input.folder)} lies on {kind}, where nobody sees another machine write"
             seconds = f"files are taken when they were still for {plan.input.settle_seconds:g} s"
             remedy = "let whole files be renamed into it, or put _READY or manifest.sha256 there last"

@@ -5,11 +5,13 @@ from pipeline.parse.ocr.tesseract import PageReader, StoppedError, Tesseract, fi
 from pipeline.parse.options import Far, Options, nowhere
 from pipeline.parse.pool import NotIsolatedError, ParserPool
 from pipeline.parse.sight.hidden import KINDS
+from pipeline.parse.view.seen import Mark
 
 __all__ = [
     "KINDS",
     "Far",
     "Limits",
+    "Mark",
     "NotIsolatedError",
     "Options",
     "PageReader",

@@ -22,8 +22,11 @@ from pipeline.tasks.base import (
 from pipeline.tasks.batch import BatchSettings
 from pipeline.tasks.classify import ClassifySettings
 from pipeline.tasks.classify.answers import Label
+from pipeline.tasks.correcting import ReviewRefusedError
+from pipeline.tasks.examples import ExamplesRefusedError
 from pipeline.tasks.extract import ExtractSettings
 from pipeline.tasks.extract.fields import Field
+from pipeline.tasks.judging import Figure
 from pipeline.tasks.kinds import EMBEDDING, SEQUENCE, SPAN, TEXT, TOKENS, Answerer, Embedder, Headed, Writer, Writing
 from pipeline.tasks.prompts import VERSION as PROMPTS
 from pipeline.tasks.settings import NOT_BLANK, Key, Settings, SettingsError, Text, keys_of
@@ -91,13 +94,16 @@ __all__ = [
     "Dialogue",
     "Embedder",
     "EmbeddingTask",
+    "ExamplesRefusedError",
     "ExtractSettings",
     "Field",
+    "Figure",
     "Headed",
     "HeadedTask",
     "Key",
     "Label",
     "Line",
+    "ReviewRefusedError",
     "Settings",
     "SettingsError",
     "Slot",

@@ -156,19 +156,19 @@ def peak_mib(process: int | str = "self") -> float:
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 
 
-LOOKS: dict[str, tuple[pipeline.Filter, str]] = {
-    "first page, by score": (pipeline.Filter(), "score"),
-    "first page, least certain": (pipeline.Filter(), "uncertain"),
-    "first page, largest": (pipeline.Filter(), "size"),
-    "first page, by path": (pipeline.Filter(), "path"),
-    "failed, one class": (pipeline.Filter(failures=("encrypted",)), "score"),
-    "one label, one folder": (pipeline.Filter(labels=("reminder",), folder="mail/2507"), "score"),
-    "one night": (pipeline.Filter(night="2026-01-09"), "score"),
-    "one job, low scores": (pipeline.Filter(jobs=("fields",), states=("done",)), "score"),
-    "text that one has": (pipeline.Filter(text="0123456.pdf"), "score"),
-    "text that a tenth has": (pipeline.Filter(text="brückner"), "score"),
-    "text that all have": (pipeline.Filter(text=".pdf"), "score"),
-    "text that none has": (pipeline.Filter(text="zzzz"), "score"),
+LOOKS: dict[str, tuple[pipeline.index.Filter, str]] = {
+    "first page, by score": (pipeline.index.Filter(), "score"),
+    "first page, least certain": (pipeline.index.Filter(), "uncertain"),
+    "first page, largest": (pipeline.index.Filter(), "size"),
+    "first page, by path": (pipeline.index.Filter(), "path"),
+    "failed, one class": (pipeline.index.Filter(failures=("encrypted",)), "score"),
+    "one label, one folder": (pipeline.index.Filter(labels=("reminder",), folder="mail/2507"), "score"),
+    "one night": (pipeline.index.Filter(night="2026-01-09"), "score"),
+    "one job, low scores": (pipeline.index.Filter(jobs=("fields",), states=("done",)), "score"),
+    "text that one has": (pipeline.index.Filter(text="0123456.pdf"), "score"),
+    "text that a tenth has": (pipeline.index.Filter(text="brückner"), "score"),
+    "text that all have": (pipeline.index.Filter(text=".pdf"), "score"),
+    "text that none has": (pipeline.index.Filter(text="zzzz"), "score"),
 }
 
 
@@ -176,17 +176,17 @@ def look(root: Path) -> dict[str, Any]:
     """Measure an index that is up to date; each look five times, in a process that does nothing else."""
     site, figures = site_in(root), dict[str, Any]()
     opened = time.perf_counter()
-    with pipeline.open_index(site) as queue:
+    with pipeline.index.open_index(site) as queue:
         queue.refresh()
         figures["opened, nothing new"] = [time.perf_counter() - opened] * 2
         for name, (asked, sort) in LOOKS.items():
             took = [timed(lambda asked=asked, sort=sort: queue.page(asked, sort)) for _ in range(5)]  # type: ignore[misc]
             figures[name] = [min(took), max(took)]
         for by in ("state", "label", "failure", "night"):
-            took = [timed(lambda by=by: queue.counts(pipeline.Filter(), by)) for _ in range(5)]  # type: ignore[misc]
+            took = [timed(lambda by=by: queue.counts(pipeline.index.Filter(), by)) for _ in range(5)]  # type: ignore[misc]
             figures[f"counts by {by}"] = [min(took), max(took)]
-        entries = [each.entry for each in queue.page(pipeline.Filter(), "size", None, 5).items]
-        took = [timed(lambda entry=entry: pipeline.row_of(site, entry)) for entry in entries]  # type: ignore[misc]
+        entries = [each.entry for each in queue.page(pipeline.index.Filter(), "size", None, 5).items]
+        took = [timed(lambda entry=entry: pipeline.review.row_of(site, entry)) for entry in entries]  # type: ignore[misc]
         figures["a document (row_of)"] = [min(took), max(took)]
         figures["its other rows"] = [timed(lambda: queue.same_document(entries[0]))] * 2
     return figures | {"memory": peak_mib()}
@@ -195,9 +195,9 @@ def look(root: Path) -> dict[str, Any]:
 def refresh(root: Path) -> dict[str, Any]:
     """Bring the index up to date; seconds and memory."""
     site = site_in(root)
-    with pipeline.open_index(site) as queue:
+    with pipeline.index.open_index(site) as queue:
         took = timed(queue.refresh)
-        return {"seconds": took, "memory": peak_mib(), "rows": queue.count(pipeline.Filter())}
+        return {"seconds": took, "memory": peak_mib(), "rows": queue.count(pipeline.index.Filter())}
 
 
 def in_child(what: str, root: Path) -> dict[str, Any]:

@@ -16,7 +16,9 @@ import time
 import tracemalloc
 from pathlib import Path
 
-from pipeline import Input, Scan, Sightings, scan
+from pipeline import Input, scan
+from pipeline.inbox.batches import Sightings
+from pipeline.inbox.discover import Scan
 
 NOTHING = hashlib.sha256(b"").hexdigest()
 ROWS = [  # what is measured, input.include, settle_seconds, the time of the look, the state that all files have

@@ -10,8 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import pipeline
-from pipeline import Choice, Document, RunPlan, RunReport, Site, Verdict, run
+from pipeline import Choice, RunPlan, RunReport, Site, run
+from pipeline.proof.judge import Verdict
 from pipeline.records.entries import read_entries
+from pipeline.records.types import Document
 from tests.cluster.processes import Machines
 from tests.pipeline.conftest import Witness, make_plan, make_site
 

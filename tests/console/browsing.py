@@ -150,6 +150,6 @@ def command(*arguments: str | Path, code: int = 0) -> None:
 
 def entries_of(house: House) -> dict[str, int]:
     """The entry of the current row of each path."""
-    with pipeline.open_index(house.site) as queue:
+    with pipeline.index.open_index(house.site) as queue:
         queue.refresh()
-        return {item.path: item.entry for item in queue.page(pipeline.Filter(), "path", None, 5000).items}
+        return {item.path: item.entry for item in queue.page(pipeline.index.Filter(), "path", None, 5000).items}

@@ -23,9 +23,9 @@ def look(root: Path) -> tuple[int, int, list[str]]:
     """How many documents and how many pages of them were looked at, and what was wrong."""
     house, found, pages = open_house(root), list[str](), 0
     ann = Browser(house, "ann")
-    with pipeline.open_index(house.site) as queue:
+    with pipeline.index.open_index(house.site) as queue:
         queue.refresh()
-        entries = queue.entries(pipeline.Filter(current=False))
+        entries = queue.entries(pipeline.index.Filter(current=False))
     for number, entry in enumerate(entries, 1):
         for path in (f"/documents/{entry}", f"/documents/{entry}?view=text"):
             answer = ann.get(path)

@@ -65,9 +65,9 @@ def ann(house: House) -> Browser:
 
 
 def find(house: House, job: str, path: str, *, current: bool = True) -> int:
-    with pipeline.open_index(house.site) as queue:
+    with pipeline.index.open_index(house.site) as queue:
         queue.refresh()
-        items = queue.page(pipeline.Filter(jobs=(job,), current=current), "age", None, 100).items
+        items = queue.page(pipeline.index.Filter(jobs=(job,), current=current), "age", None, 100).items
         return [item.entry for item in items if item.path == path][-1]
 
 
@@ -99,7 +99,7 @@ def test_the_log_says_once_a_session_who_saw_a_document(house: House, address: s
     for person in (Browser(house, "ann"), Browser(house, "ann")):
         assert person.get(f"/documents/{entry}{address}").status == 200
         assert person.get(f"/documents/{entry}").status == 200
-    read = [each for each in read_entries(house.site) if isinstance(each, pipeline.ReadThere)]
+    read = [each for each in read_entries(house.site) if isinstance(each, pipeline.records.ReadThere)]
     assert [(each.person, each.entry) for each in read] == [("Ann", entry)] * 2
 
 
@@ -132,7 +132,7 @@ def test_accepting(house: House, ann: Browser) -> None:
     assert "The document before this one was accepted" in status(then)
     mine = find(house, "sort", "a.txt")
     assert mine > entry
-    assert pipeline.row_of(house.site, mine)["review"]["by"] == "Ann"
+    assert pipeline.review.row_of(house.site, mine)["review"]["by"] == "Ann"
     shown = ann.get(f"/documents/{mine}")
     assert "Accepted by Ann" in shown.words
     assert "accepted the answer of entry" in shown.words
@@ -143,13 +143,13 @@ def test_accepting(house: House, ann: Browser) -> None:
 
 def test_choosing_another_label_with_a_reason(house: House, ann: Browser) -> None:
     entry = find(house, "sort", "a.txt")
-    before = pipeline.row_of(house.site, entry)["label"]
+    before = pipeline.review.row_of(house.site, entry)["label"]
     other = {"lease": "invoice", "invoice": "lease"}[before]
     page = ann.get(f"/documents/{entry}")
     assert page.page.xpath("//input[@type='radio'][@checked]/@value") == [before]
     answer = ann.send(page, "//form[@id='correct']", "corrected", label=other, reason="it says so")
     assert answer.status == 303
-    row = pipeline.row_of(house.site, find(house, "sort", "a.txt"))
+    row = pipeline.review.row_of(house.site, find(house, "sort", "a.txt"))
     assert (row["label"], row["state"], row["review"]["reason"]) == (other, "done", "it says so")
     assert row["review"]["action"] == "corrected"
     assert row["review"]["of"] == entry
@@ -165,7 +165,7 @@ def test_marking_other_text_as_a_value(house: House, ann: Browser) -> None:
     if answer.status == 422:  # the model had found it there already
         assert "says that already" in answer.said("//*[@role='alert']")
         return
-    row = pipeline.row_of(house.site, find(house, "fields", "a.txt"))
+    row = pipeline.review.row_of(house.site, find(house, "fields", "a.txt"))
     (total,) = [each for each in row["fields"] if each["name"] == "total"]
     assert total["value"] == "120.00 EUR"
     assert total["evidence"]["start"] == start
@@ -177,11 +177,11 @@ def test_writing_and_emptying_values(house: House, ann: Browser) -> None:
     changed = {"field.total": "17.50 EUR", "field.number": ""}
     answer = ann.send(page, "//form[@id='correct']", "corrected", **changed)
     assert answer.status == 303, answer.said("//*[@role='alert']")
-    row = pipeline.row_of(house.site, find(house, "fields", "b.txt"))
+    row = pipeline.review.row_of(house.site, find(house, "fields", "b.txt"))
     assert {each["name"]: each["value"] for each in row["fields"]} == {"total": "17.50 EUR", "number": None}
     page = ann.get(f"/documents/{find(house, 'fields', 'b.txt')}")
     assert ann.send(page, "//form[@id='correct']", "corrected", **{"field.total": "18.00"}).status == 303
-    row = pipeline.row_of(house.site, find(house, "fields", "b.txt"))
+    row = pipeline.review.row_of(house.site, find(house, "fields", "b.txt"))
     assert (row["fields"][0]["value"], row["fields"][0]["note"]) == ("18.00 EUR", "EUR is that of the value before")
     assert "EUR is that of the value before" in ann.get(f"/documents/{find(house, 'fields', 'b.txt')}").words
 
@@ -206,7 +206,7 @@ def test_writing_a_summary(house: House, ann: Browser) -> None:
     page = ann.get(f"/documents/{entry}")
     answer = ann.send(page, "//form[@id='correct']", "corrected", summary="An invoice\r\nof 120 EUR.")
     assert answer.status == 303
-    assert pipeline.row_of(house.site, find(house, "digest", "a.txt"))["summary"] == "An invoice\nof 120 EUR."
+    assert pipeline.review.row_of(house.site, find(house, "digest", "a.txt"))["summary"] == "An invoice\nof 120 EUR."
 
 
 def test_rejecting_takes_a_reason(house: House, ann: Browser) -> None:
@@ -216,7 +216,7 @@ def test_rejecting_takes_a_reason(house: House, ann: Browser) -> None:
     answer = ann.send(ann.get(f"/documents/{entry}"), form, "rejected", reason="not ours")
     assert answer.status == 303
     mine = find(house, "sort", "b.txt")
-    assert pipeline.row_of(house.site, mine)["state"] == "rejected"
+    assert pipeline.review.row_of(house.site, mine)["state"] == "rejected"
     shown = ann.get(f"/documents/{mine}")
     assert "Rejected by Ann" in shown.words
     assert not shown.page.xpath("//button[@value='accepted']")
@@ -246,15 +246,15 @@ def test_a_decision_waits_while_a_run_holds_the_log(house: House, ann: Browser) 
         assert "Ann has accepted this; it waits" in status(shown)
         assert not shown.page.xpath("//button[@value]")
         assert "waits already" in shown.words
-    pipeline.take_up_reviews(house.site)
+    pipeline.review.take_up_reviews(house.site)
     assert not ann.get(f"/documents/{entry}").page.xpath("//*[@role='status']")
-    assert pipeline.row_of(house.site, find(house, "sort", "a.txt"))["review"]["action"] == "accepted"
+    assert pipeline.review.row_of(house.site, find(house, "sort", "a.txt"))["review"]["action"] == "accepted"
 
 
 def test_next_and_previous_keep_the_filter(house: House, ann: Browser) -> None:
-    with pipeline.open_index(house.site) as queue:
+    with pipeline.index.open_index(house.site) as queue:
         queue.refresh()
-        order = [item.entry for item in queue.page(pipeline.Filter(jobs=("sort",)), "path", None, 50).items]
+        order = [item.entry for item in queue.page(pipeline.index.Filter(jobs=("sort",)), "path", None, 50).items]
     for before, here, behind in zip([None, *order], order, [*order[1:], None], strict=False):
         page = ann.get(f"/documents/{here}?job=sort&sort=path").page
         links = {rel: page.xpath(f"//a[@rel='{rel}']/@href") for rel in ("prev", "next")}
@@ -375,7 +375,7 @@ def test_a_decision_that_came_too_late_says_so(house: House, ann: Browser) -> No
         ann.send(page, "//form[.//button[@value='accepted']]", "accepted")
         ann.send(other, "//form[.//button[@value='rejected']]", "rejected", reason="no")
         waits = ann.get(f"/documents/{entry}").page.xpath("//p[@role='status']")
-    pipeline.take_up_reviews(house.site)
+    pipeline.review.take_up_reviews(house.site)
     shown = ann.get(f"/documents/{entry}")
     assert len(waits) in (1, 2)
     assert (len(waits) == 1) or "was refused when it was taken up" in shown.words

@@ -57,9 +57,9 @@ def sign_in(served: Served, chromium: Any) -> Callable[..., Page]:
 
 def test_by_keyboard_alone(served: Served, sign_in: Callable[..., Page]) -> None:
     page = sign_in()
-    with pipeline.open_index(served.house.site) as queue:
+    with pipeline.index.open_index(served.house.site) as queue:
         queue.refresh()
-        order = [one.entry for one in queue.page(pipeline.Filter(jobs=("sort",)), "path", None, 9).items]
+        order = [one.entry for one in queue.page(pipeline.index.Filter(jobs=("sort",)), "path", None, 9).items]
     page.goto(f"/documents/{order[0]}?job=sort&sort=path")
     page.keyboard.press("j")
     page.wait_for_url(f"**/documents/{order[1]}?*")
@@ -81,18 +81,18 @@ def test_by_keyboard_alone(served: Served, sign_in: Callable[..., Page]) -> None
     page.keyboard.press("Enter")
     page.wait_for_url("**did=rejected*")
     mine = find(served.house, "sort", "b.txt")
-    assert pipeline.row_of(served.house.site, mine)["review"]["reason"] == "not ours"
+    assert pipeline.review.row_of(served.house.site, mine)["review"]["reason"] == "not ours"
 
 
 def test_another_label_by_keyboard(served: Served, sign_in: Callable[..., Page]) -> None:
     page, entry = sign_in(), find(served.house, "sort", "a.txt")
-    before = pipeline.row_of(served.house.site, entry)["label"]
+    before = pipeline.review.row_of(served.house.site, entry)["label"]
     page.goto(f"/documents/{entry}")
     page.keyboard.press("c")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url("**did=corrected*")
-    assert pipeline.row_of(served.house.site, find(served.house, "sort", "a.txt"))["label"] != before
+    assert pipeline.review.row_of(served.house.site, find(served.house, "sort", "a.txt"))["label"] != before
 
 
 _SELECT = """(wanted) => {
@@ -113,12 +113,12 @@ _SELECT = """(wanted) => {
 def test_selected_text_becomes_the_value_of_a_field(served: Served, sign_in: Callable[..., Page]) -> None:
     page, entry = sign_in(), find(served.house, "fields", "b.txt")
     page.goto(f"/documents/{entry}")
-    row = pipeline.row_of(served.house.site, entry)
+    row = pipeline.review.row_of(served.house.site, entry)
     names = [each["name"] for each in row["fields"]]
     assert page.evaluate(_SELECT, "landlord")
     assert page.locator("[data-take]").count() == len(names)
     page.click(f"[data-take=f{1 + names.index('number')}]")
-    where = pipeline.open_document(served.house.site, entry, served.house.drawer).text.index("landlord")
+    where = pipeline.view.open_document(served.house.site, entry, served.house.drawer).text.index("landlord")
     told = [page.input_value(f"[name='field.number{end}']") for end in ("", ".start", ".end")]
     assert told == ["landlord", str(where), str(where + 8)]
     page.keyboard.type("x")

@@ -101,18 +101,18 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Itera
 
 def decide(house: House) -> None:
     """People reject and correct with reasons that are markup, too."""
-    with pipeline.open_index(house.site) as queue:
+    with pipeline.index.open_index(house.site) as queue:
         queue.refresh()
         items = [
-            *queue.page(pipeline.Filter(jobs=("sort",), states=("done", "review")), "score", None, 15).items,
-            *queue.page(pipeline.Filter(jobs=("digest",), states=("done",)), "age", None, 8).items,
+            *queue.page(pipeline.index.Filter(jobs=("sort",), states=("done", "review")), "score", None, 15).items,
+            *queue.page(pipeline.index.Filter(jobs=("digest",), states=("done",)), "age", None, 8).items,
         ]
     for item, payload in zip(items, PAYLOADS, strict=False):
         if item.job == "digest":
             review = pipeline.Review(item.job, item.entry, "corrected", payload, payload, {"summary": payload})
         else:
             review = pipeline.Review(item.job, item.entry, "rejected", f"Ann {EVIL}", payload)
-        with contextlib.suppress(pipeline.ReviewRefusedError):  # of some of these names
+        with contextlib.suppress(pipeline.tasks.ReviewRefusedError):  # of some of these names
             pipeline.decide(house.site, review)
 
 
@@ -154,9 +154,9 @@ def test_the_check_sees_what_it_is_to_see() -> None:
 
 def test_nothing_of_them_is_markup_on_any_page(hostile: House) -> None:
     decide(hostile)
-    with pipeline.open_index(hostile.site) as queue:
+    with pipeline.index.open_index(hostile.site) as queue:
         queue.refresh()
-        items = queue.page(pipeline.Filter(current=False), "age", None, 3 * _COUNT).items
+        items = queue.page(pipeline.index.Filter(current=False), "age", None, 3 * _COUNT).items
     assert len(items) >= _COUNT
     kinds: dict[tuple[str, str, str], list[int]] = {}
     for item in items:
@@ -174,9 +174,9 @@ def test_nothing_of_them_is_markup_on_any_page(hostile: House) -> None:
 
 def test_forms_that_come_back_hold_what_was_sent_as_text(hostile: House) -> None:
     browser = Browser(hostile, "ann")
-    with pipeline.open_index(hostile.site) as queue:
+    with pipeline.index.open_index(hostile.site) as queue:
         queue.refresh()
-        (item,) = queue.page(pipeline.Filter(jobs=("digest",), states=("done",)), "newest", None, 1).items
+        (item,) = queue.page(pipeline.index.Filter(jobs=("digest",), states=("done",)), "newest", None, 1).items
     for payload in PAYLOADS:
         page = browser.get(f"/documents/{item.entry}")
         form = "//form[.//button[@value='rejected']]"

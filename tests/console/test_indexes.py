@@ -46,11 +46,11 @@ def test_a_child_makes_them_and_pages_tell_how_far_it_is(behind: Indexes, monkey
 
     before, size = behind.behind() or (-1, -1)
     assert (before, size > DOCUMENTS) == (0, True)
-    monkeypatch.setattr(pipeline.open_index(behind.site).__class__, "_take_in", taken_in_here)
+    monkeypatch.setattr(pipeline.index.open_index(behind.site).__class__, "_take_in", taken_in_here)
     behind.start()
     until(behind)
     with behind.opened() as index:
-        assert index.count(pipeline.Filter()) == DOCUMENTS
+        assert index.count(pipeline.index.Filter()) == DOCUMENTS
         assert sum(run.rows for run in index.runs()) == DOCUMENTS
 
 
@@ -59,7 +59,7 @@ def test_where_no_child_can_be_had_the_console_makes_them(behind: Indexes, monke
     behind.start()
     until(behind)
     with behind.opened() as queue:
-        assert queue.count(pipeline.Filter()) == DOCUMENTS
+        assert queue.count(pipeline.index.Filter()) == DOCUMENTS
 
 
 def test_a_console_that_ends_ends_the_child(behind: Indexes) -> None:

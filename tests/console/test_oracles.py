@@ -63,13 +63,13 @@ def houses(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Iterat
 
 def runs_of(house: House) -> list[str]:
     """The names of all runs, the first first."""
-    with pipeline.open_index(house.site) as index:
+    with pipeline.index.open_index(house.site) as index:
         index.refresh()
         return [run.run for run in index.runs(limit=100)][::-1]
 
 
 def model_of(house: House) -> str:
-    with pipeline.open_index(house.site) as index:
+    with pipeline.index.open_index(house.site) as index:
         return index.models()[0].sha256
 
 
@@ -137,10 +137,10 @@ def words(houses: tuple[House, House], cursors: list[Both]) -> list[Both]:
     same = {name for files in PRIVATE for path in files for name in (path, path[:1], path[:5], path.split("/")[0])}
     same |= {each.value for each in (*pipeline.Failure, *pipeline.State)} | {"lease", "invoice", "secret", "sort", "0"}
     same |= {*jobs.console.pages.queue.SORTS, *jobs.console.pages.queue.REVIEWS, "current", "1", "9", "the landlord"}
-    with pipeline.open_index(houses[0].site) as queue:
+    with pipeline.index.open_index(houses[0].site) as queue:
         queue.refresh()
         same |= {night.night for night in queue.nights()} | {
-            str(item.size) for item in queue.page(pipeline.Filter()).items
+            str(item.size) for item in queue.page(pipeline.index.Filter()).items
         }
     same |= {'["Aalto",0]', '["M",0]', "[300,0]", "[0,0.5,3]", "[1e999]", "[-1]", '{"a":1}'}
     return [(word, word) for word in sorted(same)] + cursors

@@ -75,14 +75,17 @@ def make_plan(root: Path, seconds: float = SECONDS) -> pipeline.RunPlan:
     folder.mkdir(parents=True)
     engine.import_model(write_bert_folder(root / "hf"), model, file_type="q8_0", name="tiny")
     limits = pipeline.Limits(seconds=seconds, memory_bytes=1 << 30)
-    labels = (pipeline.Label("lease", "a lease of a flat"), pipeline.Label("invoice", "an invoice: total due"))
+    labels = (
+        pipeline.tasks.Label("lease", "a lease of a flat"),
+        pipeline.tasks.Label("invoice", "an invoice: total due"),
+    )
     return pipeline.RunPlan(
         site=pipeline.Site(root, "test.example/log", key, public, limits, 256 << 20),
         job="night",
         job_file_sha256="0" * 64,
-        input=pipeline.Input(folder, ("*",), 0.0, "archive", ocr=pipeline.Ocr(enabled=False)),
+        input=pipeline.Input(folder, ("*",), 0.0, "archive", ocr=pipeline.plan.Ocr(enabled=False)),
         model=pipeline.ModelRef("tiny", model, None),
-        task=pipeline.ClassifySettings(labels, threshold=0.0),
+        task=pipeline.tasks.ClassifySettings(labels, threshold=0.0),
         formats=("parquet",),
         part_documents=PART,
     )

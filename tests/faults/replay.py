@@ -36,18 +36,19 @@ ORIGIN, KEY = "test.example/log", "keys/log.key"
 SECONDS = 120.0  # for one document: a busy machine must not make timeouts of them
 LARGEST = 2_000_000  # bytes of a real document
 TOGETHER = (1, 3, 17, 64, 200)
-TASKS: dict[str, pipeline.Task] = {
-    "sort": pipeline.ClassifySettings(
-        (pipeline.Label("lease", "a lease of a flat"), pipeline.Label("invoice", "an invoice: total due")), 0.3
+TASKS: dict[str, pipeline.tasks.Task] = {
+    "sort": pipeline.tasks.ClassifySettings(
+        (pipeline.tasks.Label("lease", "a lease of a flat"), pipeline.tasks.Label("invoice", "an invoice: total due")),
+        0.3,
     ),
-    "fields": pipeline.ExtractSettings(
+    "fields": pipeline.tasks.ExtractSettings(
         (
-            pipeline.Field("total", "money", "the total that is due"),
-            pipeline.Field("date", "date", "the date of the invoice"),
-            pipeline.Field("number", "regex", "the number of the invoice", r"20\d\d-\d+"),
+            pipeline.tasks.Field("total", "money", "the total that is due"),
+            pipeline.tasks.Field("date", "date", "the date of the invoice"),
+            pipeline.tasks.Field("number", "regex", "the number of the invoice", r"20\d\d-\d+"),
         )
     ),
-    "short": pipeline.SummarizeSettings(words=40),
+    "short": pipeline.tasks.SummarizeSettings(words=40),
 }
 _SENTENCES = (
     "The landlord leases the flat {n} to the tenant.",

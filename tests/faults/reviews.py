@@ -22,10 +22,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import pipeline
-from pipeline import Review, ReviewRefusedError
+from pipeline import Review
 from pipeline.records import requests
 from pipeline.records.entries import read_entries
 from pipeline.records.types import Document, ReviewRefused, RunFinished
+from pipeline.tasks.correcting import ReviewRefusedError
 from tests.faults.workplace import JOB, Workplace, environment, scratch
 
 SEED = 20261124
@@ -79,7 +80,7 @@ class Load:
         self.over.set()
         killer.join()
         self._run(None)
-        pipeline.take_up_reviews(self.place.site)
+        pipeline.review.take_up_reviews(self.place.site)
 
     def _person(self, number: int, own: list[int], shared: list[int]) -> None:
         rng = random.Random(f"{SEED}/{number}")
@@ -168,7 +169,7 @@ class Load:
             return made.n in (None, entry.n)
         return made.n is None and refused[made.review.entry, made.review.by] == 1
 
-    def _check_workspace(self, entries: list[pipeline.Record]) -> None:
+    def _check_workspace(self, entries: list[pipeline.records.Record]) -> None:
         site = self.place.site
         found = pipeline.verify(site)
         for each in (*found.integrity, *found.altered, *found.added, *found.absent):

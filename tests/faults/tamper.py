@@ -21,7 +21,7 @@ from pathlib import Path
 
 import audit
 import pipeline
-from pipeline import Verification
+from pipeline.proof.verify import Verification
 from tests.faults.tampering import KINDS, Tampering, draw
 from tests.faults.victim import Victim, make_victim
 

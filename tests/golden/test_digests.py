@@ -13,8 +13,8 @@ import pytest
 from jobs.config.load import load_job
 from jobs.config.plan import make_plan
 from jobs.config.workspace import open_workspace
-from pipeline import Writing
 from pipeline.records.settings import job_digest
+from pipeline.tasks import Writing
 from tests.golden.workspace.job_files import JOBS, job_file
 from tests.golden.workspace.said import ask
 

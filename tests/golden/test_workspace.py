@@ -108,7 +108,7 @@ def test_every_type_of_record_and_every_state_is_in_it(workspace: Path) -> None:
     entries = [json.loads(line) for line in lines(workspace)]
     assert [entry["n"] for entry in entries] == list(range(SIZE))
     assert Counter(entry["type"] for entry in entries) == TYPES
-    assert set(TYPES) <= set(pipeline.KINDS)
+    assert set(TYPES) <= set(pipeline.records.KINDS)
     assert Counter(entry["state"] for entry in entries if entry["type"] == "document") == STATES
 
 

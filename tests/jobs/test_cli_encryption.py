@@ -22,7 +22,7 @@ def encrypted(ready: Place, cloister: Cloister) -> Iterator[Place]:
     assert cloister("encryption", "new", ready.root / KEY, "--json").json["file"] == str(ready.root / KEY)
     said(ready, f"{{key_file: {KEY}}}")
     yield ready
-    shutil.rmtree(pipeline.AtRest(pipeline.store_of(ready.root)).cache(ready.root))
+    shutil.rmtree(pipeline.atrest.AtRest(pipeline.atrest.store_of(ready.root)).cache(ready.root))
 
 
 def said(place: Place, encryption: str | None) -> None:
@@ -243,7 +243,7 @@ def test_a_clear_table_in_the_place_of_an_encrypted_one_is_tampering(encrypted: 
     assert cloister("run", "sort").code == 0
     (row,) = cloister("results", "sort", "--json").json
     (part,) = encrypted.parts("sort")
-    at_rest = pipeline.AtRest(pipeline.store_of(encrypted.root), encrypted.root / KEY)
+    at_rest = pipeline.atrest.AtRest(pipeline.atrest.store_of(encrypted.root), encrypted.root / KEY)
     parquet.write_table(open_part(at_rest, part).read(), part)
     for command in (("results", "sort"), ("results", "sort", "--json"), ("results", "sort", "-o", "rows.csv")):
         done = cloister(*command)

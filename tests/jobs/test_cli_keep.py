@@ -15,7 +15,7 @@ import audit
 from jobs.config.load import load_job, load_site
 from jobs.config.plan import make_plan
 from jobs.config.workspace import open_workspace
-from pipeline import Retention
+from pipeline.plan import Retention
 from tests.jobs.conftest import LEASE, SORT, Cloister, Place, entries, held
 
 RULES = SORT + "retention: {{archive_days: 30, rows_days: 3650}}\n"

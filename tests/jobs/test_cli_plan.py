@@ -145,23 +145,25 @@ def test_a_broken_job_is_told_and_the_others_are_planned(ready: Place, cloister:
 
 
 @pytest.fixture
-def planned(ready: Place, cloister: Cloister) -> tuple[pipeline.RunPlan, Ahead, pipeline.JobCosts, pipeline.Register]:
+def planned(
+    ready: Place, cloister: Cloister
+) -> tuple[pipeline.RunPlan, Ahead, pipeline.records.JobCosts, pipeline.records.Register]:
     """Ten documents of two hours each, in a window of eight."""
     ready.job("sort", NIGHTLY)
     run_once(ready, cloister)
     workspace = Workspace(ready.root, load_site(ready.root / "site.yaml"))
     job = load_job_of(workspace, workspace.jobs / "sort.yaml")
-    costs, register = pipeline.AllCosts(), pipeline.Register()
+    costs, register = pipeline.records.AllCosts(), pipeline.records.Register()
     plan = make_plan(workspace, job)
     pipeline.status(plan.site, register, costs)
     its = costs.jobs["sort"]
-    known = pipeline.known_costs(plan, costs, register)
+    known = pipeline.stages.known_costs(plan, costs, register)
     assert known
-    files = [pipeline.File(f"{number}.txt", 1000) for number in range(10)]
-    seconds = pipeline.outlook(files, known[1], [pipeline.Span(0.0)]).seconds
+    files = [pipeline.forecast.File(f"{number}.txt", 1000) for number in range(10)]
+    seconds = pipeline.outlook(files, known[1], [pipeline.forecast.Span(0.0)]).seconds
     slow = slower(known[1], 20 * 3600 / seconds)
     start, until = next(runs_to_come(job.config, EVENING))
-    spans = [pipeline.Span((start + day).timestamp(), (until + day).timestamp()) for day in DAYS if until]
+    spans = [pipeline.forecast.Span((start + day).timestamp(), (until + day).timestamp()) for day in DAYS if until]
     its.machines[plan.model.sha256 or register.models["tiny"], known[0]] = slow
     return plan, Ahead(files, start, until, (known[0], slow), pipeline.outlook(files, slow, spans)), its, register
 
@@ -169,14 +171,14 @@ def planned(ready: Place, cloister: Cloister) -> tuple[pipeline.RunPlan, Ahead, 
 DAYS = [timedelta(days=number) for number in range(9)]
 
 
-def slower(costs: pipeline.Costs, times: float) -> pipeline.Costs:
+def slower(costs: pipeline.records.Costs, times: float) -> pipeline.records.Costs:
     """Costs that are so many times as high."""
     kinds = {kind: replace(its, seconds=its.seconds * times) for kind, its in costs.kinds.items()}
     runs = [run._replace(ready=0.0, worked=run.worked * times, said=run.said * times) for run in costs.runs]
-    return pipeline.Costs(kinds, runs)
+    return pipeline.records.Costs(kinds, runs)
 
 
-Planned = tuple[pipeline.RunPlan, Ahead, pipeline.JobCosts, pipeline.Register]
+Planned = tuple[pipeline.RunPlan, Ahead, pipeline.records.JobCosts, pipeline.records.Register]
 
 
 def test_what_would_finish_it_tonight_is_what_the_figures_say(planned: Planned) -> None:
@@ -212,9 +214,9 @@ def test_threads_and_models_are_named_by_what_earlier_runs_took(planned: Planned
 def test_a_document_that_no_window_holds_is_not_divided_among_machines(planned: Planned) -> None:
     plan, ahead, its, register = planned
     assert ahead.known
-    files = [pipeline.File("large.txt", 10_000)]
+    files = [pipeline.forecast.File("large.txt", 10_000)]
     assert ahead.until
-    spans = [pipeline.Span((ahead.start + day).timestamp(), (ahead.until + day).timestamp()) for day in DAYS]
+    spans = [pipeline.forecast.Span((ahead.start + day).timestamp(), (ahead.until + day).timestamp()) for day in DAYS]
     alone = replace(ahead, files=files, outlook=pipeline.outlook(files, ahead.known[1], spans))
     assert alone.outlook
     assert alone.outlook.blocking

@@ -75,7 +75,7 @@ def test_a_label_changed(ran: Place, cloister: Cloister) -> None:
 
 def said(place: Place) -> list[str]:
     """The log, entry by entry, in sentences."""
-    return [entry.says() for entry in pipeline.read_entries(make_site(open_workspace(place.root)))]
+    return [entry.says() for entry in pipeline.records.read_entries(make_site(open_workspace(place.root)))]
 
 
 def test_rows_of_yesterdays_settings_are_marked_until_they_are_answered_again(ran: Place, cloister: Cloister) -> None:
@@ -247,7 +247,9 @@ def test_check_refuses_a_window_that_excludes_every_start(ready: Place, cloister
 
 
 def test_the_console_shows_a_night_whose_window_closed_as_no_failure() -> None:
-    night = pipeline.Night("2026-11-27", "sort", "window_closed", ("r",), 1.0, {"done": 3, "failed": 1, "pending": 9})
+    night = pipeline.index.Night(
+        "2026-11-27", "sort", "window_closed", ("r",), 1.0, {"done": 3, "failed": 1, "pending": 9}
+    )
     _, cells = grid([night], None)
     cell = cells["sort"]["2026-11-27"]
     assert (cell.look, cell.number, cell.says) == ("window-closed", 4, "window closed")

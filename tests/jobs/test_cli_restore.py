@@ -138,7 +138,7 @@ def test_the_restored_log_says_what_it_was_restored_from(worked: Place, cloister
     assert entries(new)[:-1] == entries(worked)[: before["size"]]
     assert cloister("audit", "verify", "--workspace", new.root).code == 0
     assert entries(worked, "restored") == []
-    entry, *_ = pipeline.read_entries(make_site(open_workspace(new.root)), before["size"])
+    entry, *_ = pipeline.records.read_entries(make_site(open_workspace(new.root)), before["size"])
     said = f"The workspace was restored from the backup {backup.name}, of {before['size']} entries: "
     assert entry.says().startswith(said)
     assert cloister("run", "sort", "--workspace", new.root).code == 0

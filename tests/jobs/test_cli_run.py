@@ -316,7 +316,7 @@ def test_files_that_are_held_open_are_counted_and_named(ready: Place, cloister: 
         assert (job["held_open"], job["settling"]) == (["scan.txt"], 1)
         done = cloister("run", "sort").out
         assert "of them 1 file held open by a writer" in done
-        assert f"scan.txt: {pipeline.HELD_OPEN}" in done
+        assert f"scan.txt: {pipeline.paths.HELD_OPEN}" in done
         assert cloister("run", "sort", "--json").json["runs"][0]["held_open"] == ["scan.txt"]
     assert "sort: 1 document in" in cloister("run", "sort").out
 

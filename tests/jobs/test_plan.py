@@ -17,12 +17,12 @@ from tests.jobs.conftest import WITH_PICTURES, Place
 @pytest.mark.parametrize(
     ("said", "ocr"),
     [
-        ("", pipeline.Ocr(enabled=True, languages=())),
-        (", ocr: off", pipeline.Ocr(enabled=False, languages=())),
-        (", ocr: {languages: [deu, eng]}", pipeline.Ocr(enabled=True, languages=("deu", "eng"))),
+        ("", pipeline.plan.Ocr(enabled=True, languages=())),
+        (", ocr: off", pipeline.plan.Ocr(enabled=False, languages=())),
+        (", ocr: {languages: [deu, eng]}", pipeline.plan.Ocr(enabled=True, languages=("deu", "eng"))),
     ],
 )
-def test_ocr(place: Place, said: str, ocr: pipeline.Ocr) -> None:
+def test_ocr(place: Place, said: str, ocr: pipeline.plan.Ocr) -> None:
     assert _planned(place, said).ocr == ocr
 
 
@@ -59,9 +59,9 @@ def test_a_question_keeps_the_order_of_its_schema(place: Place) -> None:
     file = place.job("sort")
     file.write_text(ASK.format(rest="format: date"))
     plan = make_plan(open_workspace(place.root), load_job(file))
-    assert isinstance(plan.task, pipeline.AskSettings)
+    assert isinstance(plan.task, pipeline.tasks.AskSettings)
     assert list(json.loads(plan.task.schema)["properties"]) == ["who", "when"]
-    assert plan.writing == pipeline.Writing(context=4096, max_tokens=200, kv="int8")
+    assert plan.writing == pipeline.tasks.Writing(context=4096, max_tokens=200, kv="int8")
 
 
 def test_a_schema_that_no_answer_can_keep_is_told_at_its_place(place: Place) -> None:
@@ -83,7 +83,7 @@ def test_keys_of_models_that_write_are_not_for_others(place: Place, tiny_model: 
         file.write_text(text.replace("model: {name: tiny}", line) if line else ASK.format(rest="format: date"))
         plan = make_plan(open_workspace(place.root), load_job(file))
         with pytest.raises(pipeline.ModelRefusedError, match=r"for models that write text|needs one that writes text"):
-            pipeline.check_model(plan)
+            pipeline.answer.check_model(plan)
 
 
 BATCH = """job: sort
@@ -97,7 +97,7 @@ def test_a_batch_job(place: Place, tiny_model: Path) -> None:
     file.write_text(BATCH)
     plan = make_plan(open_workspace(place.root), load_job(file))
     assert plan.is_batch
-    assert plan.task == pipeline.BatchSettings(("tiny", "gpt-4o-mini"))
+    assert plan.task == pipeline.tasks.BatchSettings(("tiny", "gpt-4o-mini"))
     assert (plan.input.include, plan.input.duplicates) == (("*.jsonl",), "process")
     assert plan.site.limits.unpacked_documents == 50_000
     file.write_text(BATCH + 'input: {include: ["*.txt"], duplicates: process}\n')
@@ -105,7 +105,7 @@ def test_a_batch_job(place: Place, tiny_model: Path) -> None:
     place.root.joinpath("models").mkdir(exist_ok=True)
     shutil.copy(tiny_model, place.root / "models" / "tiny.gguf")
     with pytest.raises(pipeline.ModelRefusedError, match="the task batch needs one that writes text"):
-        pipeline.check_model(plan)
+        pipeline.answer.check_model(plan)
 
 
 @pytest.mark.parametrize(

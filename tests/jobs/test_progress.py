@@ -6,7 +6,7 @@ import json
 import pytest
 
 from jobs.progress import EVERY_SECONDS, BarWatcher, LineWatcher, counting, saying, start_logging, watcher_for
-from pipeline import COMPUTING, READING
+from pipeline.report import COMPUTING, READING
 
 
 def test_lines() -> None:

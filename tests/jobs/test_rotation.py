@@ -22,7 +22,7 @@ from pipeline.records.journal import Journal
 from tests.audit.test_crash import Disk, die_at, intercepted
 from tests.jobs.conftest import Place
 
-READ = pipeline.ReadResults(of_job=None, failed=False, limit=None)
+READ = pipeline.records.ReadResults(of_job=None, failed=False, limit=None)
 
 
 def rotate(root: Path, file: Path | None = None, passphrase: Path | None = None) -> Any:
@@ -40,7 +40,7 @@ def assert_old_or_new(root: Path, *, entries: int) -> bool:
     earlier = audit.key_history(site.audit, site.public_key)
     assert report.size == entries + len(earlier)
     assert audit.public_key_of(site.key_file) == site.public_key
-    assert (pipeline.record(site, READ).n or 0) >= report.size
+    assert (pipeline.records.record(site, READ).n or 0) >= report.size
     again = rotate_key(place, None, None)
     assert audit.key_history(site.audit, again.new_key) == [*earlier, site.public_key]
     assert audit.verify(site.audit, again.new_key).ok
@@ -57,7 +57,7 @@ def root(place: Place, ram_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     shutil.copytree(place.root, root)
     site = make_site(open_workspace(root))
     for _ in range(2):
-        assert pipeline.record(site, READ).n is not None
+        assert pipeline.records.record(site, READ).n is not None
     return root
 
 
@@ -279,7 +279,7 @@ def test_not_while_others_work(root: Path) -> None:
     site = make_site(open_workspace(root))
     with service_lock(root / "audit"), pytest.raises(ServiceHeldError):
         rotate(root)
-    with pipeline.open_journal(site), pytest.raises(audit.LogHeld):
+    with pipeline.records.open_journal(site), pytest.raises(audit.LogHeld):
         rotate(root)
     assert sorted(path.name for path in (root / "keys").iterdir()) == ["log.key"]
     assert assert_unrotated(root)

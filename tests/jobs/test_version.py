@@ -16,7 +16,7 @@ from jobs.config.load import load_site
 from pipeline.version import this_version
 from tests.jobs.conftest import Cloister, Place, entries
 
-NEWER = {"format": pipeline.FORMAT + 1, "version": "9.1.0", "more": ["what a newer version may add"]}
+NEWER = {"format": pipeline.version.FORMAT + 1, "version": "9.1.0", "more": ["what a newer version may add"]}
 ARGUMENTS = {
     "new": ["more", "--task", "summarize", "--model", "tiny"],
     "run": ["sort"], "retry": ["sort"], "rerun": ["sort"], "learn": ["sort", "--examples", "e"],
@@ -94,7 +94,7 @@ def test_init_refuses_it_too_and_json_says_why(place: Place, cloister: Cloister)
 
 def test_a_new_workspace_has_the_version_that_made_it(place: Place) -> None:
     said = json.loads((place.root / "version.json").read_text())
-    assert said == {"format": pipeline.FORMAT, "version": this_version().version}
+    assert said == {"format": pipeline.version.FORMAT, "version": this_version().version}
     assert entries(place) == []
 
 
@@ -112,7 +112,7 @@ def test_another_version_goes_on_and_the_log_says_so_once(place: Place, cloister
         assert cloister("results").code == 0
     (changed,) = entries(place, "version.changed")
     assert changed["before"] == {"format": 1, "version": "0.0.9"}
-    assert changed["after"] == {"format": pipeline.FORMAT, "version": this_version().version}
+    assert changed["after"] == {"format": pipeline.version.FORMAT, "version": this_version().version}
     assert json.loads((place.root / "version.json").read_text()) == changed["after"]
     assert cloister("audit", "verify").code == 0
 
@@ -138,7 +138,7 @@ def test_killed_anywhere_it_is_in_the_log_once(
         return call
 
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.records.journal.write_version", dies(pipeline.write_version))
+        patch.setattr("pipeline.records.journal.write_version", dies(pipeline.version.write_version))
         patch.setattr(audit.Log, "commit", dies(audit.Log.commit))
         with contextlib.suppress(KilledError):
             cloister("results")
@@ -155,7 +155,7 @@ def test_a_service_that_was_running_writes_nothing_more(place: Place) -> None:
         root=place.root, origin=log.origin, key_file=place.root / log.key, public_key=log.public_key,
         limits=pipeline.Limits(), max_document_bytes=1,
     )  # fmt: skip
-    recorded = pipeline.record(site, pipeline.ReadCheckpoint(size=0))
+    recorded = pipeline.records.record(site, pipeline.records.ReadCheckpoint(size=0))
     assert recorded.n is None
     assert recorded.why is not None
     assert "Cloister 9.1.0" in recorded.why

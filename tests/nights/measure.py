@@ -16,9 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pipeline
-from pipeline import Document
 from pipeline.records.entries import read_entries
-from pipeline.records.types import RunFinished
+from pipeline.records.types import Document, RunFinished
 from tests.pipeline.conftest import Witness, make_plan, make_site
 
 CORPUS = Path(__file__).parent.parent / "corpus"

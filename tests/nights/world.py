@@ -93,7 +93,7 @@ class World:
 @contextmanager
 def world_of(place: Place, seed: int) -> Iterator[World]:
     """The world of a workspace: its clock and its disk stand in for those of this machine."""
-    world, real_run, real_record = World(place, random.Random(seed)), pipeline.run, pipeline.record
+    world, real_run, real_record = World(place, random.Random(seed)), pipeline.run, pipeline.records.record
 
     def run(plan: pipeline.RunPlan, **options: Any) -> pipeline.RunReport:
         world.die_at("before the run")
@@ -104,10 +104,10 @@ def world_of(place: Place, seed: int) -> Iterator[World]:
         world.die_at("after the run")
         return report
 
-    def record(site: pipeline.Site, *facts: pipeline.Record) -> Any:
+    def record(site: pipeline.Site, *facts: pipeline.records.Record) -> Any:
         world.die_at("before a record")
         if world.full:
-            return pipeline.Recorded(why="No space left on device")
+            return pipeline.records.Recorded(why="No space left on device")
         recorded = real_record(site, *facts)
         world.die_at("after a record")
         return recorded

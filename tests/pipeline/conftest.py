@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import audit
-from pipeline import ClassifySettings, Input, Label, Limits, ModelRef, Ocr, RunPlan, Site
+from pipeline import Input, Limits, ModelRef, RunPlan, Site
+from pipeline.plan import Ocr
+from pipeline.tasks import ClassifySettings, Label
 
 TASK = ClassifySettings(
     labels=(Label("lease", "a lease of a flat: landlord, tenant"), Label("invoice", "an invoice: total due")),

@@ -14,8 +14,9 @@ import pytest
 
 import audit
 import pipeline
-from pipeline import Limits, Retention, RunPlan, Site
+from pipeline import Limits, RunPlan, Site
 from pipeline.outbox.schema import SALT
+from pipeline.plan import Retention
 from pipeline.records.entries import read_entries
 from tests.pipeline.conftest import Witness, make_plan
 
@@ -49,7 +50,7 @@ def test_it_is_whole_and_complete(site: Site) -> None:
 
 
 def test_its_private_entries_are_opened_as_ever(site: Site) -> None:
-    (entry,) = [e for e in pipeline.story(site, "Frida.txt").entries if isinstance(e, pipeline.Document)]
+    (entry,) = [e for e in pipeline.story(site, "Frida.txt").entries if isinstance(e, pipeline.records.Document)]
     assert (entry.path, entry.size, entry.closed) == ("Frida.txt", 20, ())
     assert [hold.reason for hold in pipeline.holds(site)] == ["case 12"]
     with pytest.raises(LookupError):

@@ -160,8 +160,8 @@ def test_no_guess_is_confirmed_by_the_log_of_a_private_job(tmp_path: Path, tiny_
     assert len(guessed) == 9
     pipeline.hold(plan.site, "Bernd Kuhn.pdf", "case 12")
     pipeline.erase(plan.site, "Anna Meier.txt", "request 7", archive=True, rows=True)
-    pipeline.record(plan.site, pipeline.ReadStory(document="entry 7"))
-    pipeline.run(replace(plan, retention=pipeline.Retention(rows_days=0)), observer=Witness())
+    pipeline.records.record(plan.site, pipeline.records.ReadStory(document="entry 7"))
+    pipeline.run(replace(plan, retention=pipeline.plan.Retention(rows_days=0)), observer=Witness())
     assert confirmed(plan.site, guessed) == {guess.name: set() for guess in guessed}
     assert pipeline.verify(plan.site).complete
 

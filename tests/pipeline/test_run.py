@@ -10,7 +10,8 @@ import pytest
 import audit
 import engine
 import pipeline
-from pipeline import ModelRef, ModelRefusedError, RunPlan, Writing
+from pipeline import ModelRef, ModelRefusedError, RunPlan
+from pipeline.tasks import Writing
 from tests.encoders import write_encoder
 from tests.hidden.pdf_objects import Added, image, say
 from tests.pipeline.conftest import Witness, make_plan

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 import pipeline
-from pipeline import HELD_OPEN, RunPlan
+from pipeline import RunPlan
+from pipeline.paths.beneath import HELD_OPEN
 from tests.pipeline.conftest import Witness
 from tests.pipeline.test_run import INVOICE, LEASE, Drop, entries, go
 

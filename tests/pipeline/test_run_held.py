@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from pipeline import AskSettings, Choice, RunPlan, Site
+from pipeline import Choice, RunPlan, Site
+from pipeline.tasks import AskSettings
 from tests.pipeline.conftest import make_plan
 from tests.pipeline.test_run_writing import LETTERS, LONG, USED, drop_all, go, rows_of
 

@@ -4,7 +4,8 @@ import shutil
 from dataclasses import replace
 
 import pipeline
-from pipeline import Bounds, Failure, RunPlan
+from pipeline import Failure, RunPlan
+from pipeline.plan import Bounds
 from tests.pipeline.test_run import INVOICE, LEASE, Drop, go
 
 

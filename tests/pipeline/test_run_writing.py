@@ -10,8 +10,9 @@ import pytest
 import audit
 import engine
 import pipeline
-from pipeline import Choice, ExtractSettings, Field, RunPlan, Site, SummarizeSettings, Writing
+from pipeline import Choice, RunPlan, Site
 from pipeline.answer.models import writing_of
+from pipeline.tasks import ExtractSettings, Field, SummarizeSettings, Writing
 from tests.pipeline.conftest import Witness, make_plan
 from tests.pipeline.test_containers import zipped
 

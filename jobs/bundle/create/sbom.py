@@ -85,7 +85,7 @@ def _check(file: Path) -> None:
 
 
 def _read_model(file: Path) -> Model:
-    told = pipeline.inspect_model(file)
+    told = pipeline.answer.inspect_model(file)
     stated: dict[str, Any] = told["metadata"]
     facts = {name: str(told[name]) for name in ("parameters", "context", "tokenizer", "vocabulary")}
     facts["weights"] = ", ".join(sorted(str(one["type"]) for one in told["types"]))
@@ -98,7 +98,7 @@ def _read_model(file: Path) -> Model:
 
 
 def _head(file: Path, folder: str | None) -> Model:
-    told = pipeline.read_head(file).facts
+    told = pipeline.heads.read_head(file).facts
     facts = {name: str(told[name]) for name in _OF_HEADS if told.get(name)}
     if told.get("model_name"):
         facts["model"] = str(told["model_name"])

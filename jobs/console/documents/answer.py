@@ -76,10 +76,10 @@ class Answer:
         return not (self.label or said or self.summary or self.whole)
 
 
-def answer_of(row: pipeline.Row, places: Sequence[pipeline.Place]) -> Answer:
+def answer_of(row: pipeline.document.Row, places: Sequence[pipeline.view.Place]) -> Answer:
     """The answer of a row, whose evidence has these places."""
     numbers = {(place.start, place.end): place.number for place in places}
-    task, kind = pipeline.task_of(row) or "", pipeline.kind_of(row)
+    task, kind = pipeline.tasks.task_of(row) or "", pipeline.tasks.kind_of(row)
     values = list(kind.values(row)) if kind else []
     if task == CLASSIFY:
         label, score = row.get("label"), row.get("score")
@@ -94,7 +94,7 @@ def answer_of(row: pipeline.Row, places: Sequence[pipeline.Place]) -> Answer:
         return Answer(task, fields=tuple(_values(values, numbers)), whole=row.get("answer"))
     if task == SUMMARIZE:
         told = row.get("sentences") or ()
-        passages = ([pipeline.Evidence(**one) for one in each.get("passages") or ()] for each in told)
+        passages = ([pipeline.document.Evidence(**one) for one in each.get("passages") or ()] for each in told)
         sentences = (Sentence(each["text"], _numbers(its, numbers)) for each, its in zip(told, passages, strict=True))
         return Answer(task, summary=row.get("summary"), sentences=tuple(sentences))
     whole = row.get("body") or None
@@ -103,7 +103,7 @@ def answer_of(row: pipeline.Row, places: Sequence[pipeline.Place]) -> Answer:
     return Answer(task, whole=whole)
 
 
-def _fields(values: Sequence[pipeline.Value], numbers: Mapping[tuple[int, int], int]) -> Iterator[Field]:
+def _fields(values: Sequence[pipeline.tasks.Value], numbers: Mapping[tuple[int, int], int]) -> Iterator[Field]:
     times: dict[str, int] = {}
     for each in values:
         times[each.name] = times.get(each.name, 0) + 1
@@ -112,30 +112,34 @@ def _fields(values: Sequence[pipeline.Value], numbers: Mapping[tuple[int, int], 
         yield Field(key, each.name, each.value or "", each.type, each.score, each.note, places)
 
 
-def _values(values: Sequence[pipeline.Value], numbers: Mapping[tuple[int, int], int]) -> Iterator[Field]:
+def _values(values: Sequence[pipeline.tasks.Value], numbers: Mapping[tuple[int, int], int]) -> Iterator[Field]:
     for each in values:
         name = each.name.lstrip("/").replace("/", " \u203a ") or "answer"
         places = _numbers([each.evidence], numbers)
         yield Field(each.name, name, each.value or "", score=each.score, places=places)
 
 
-def _numbers(at: Sequence[pipeline.Evidence | None], numbers: Mapping[tuple[int, int], int]) -> tuple[int, ...]:
+def _numbers(
+    at: Sequence[pipeline.document.Evidence | None], numbers: Mapping[tuple[int, int], int]
+) -> tuple[int, ...]:
     found = (numbers.get((one.start, one.end)) for one in at if one)
     return tuple(dict.fromkeys(number for number in found if number is not None))
 
 
-def review_of(entry: int, by: str, form: Mapping[str, str], answer: Answer, viewed: pipeline.Viewed) -> pipeline.Review:
+def review_of(
+    entry: int, by: str, form: Mapping[str, str], answer: Answer, viewed: pipeline.view.Viewed
+) -> pipeline.Review:
     """The review that a form asks for. `answer`: what the form showed. ReviewRefusedError."""
     action = form.get("action", "")
     if action not in ACTIONS:
-        raise pipeline.ReviewRefusedError("choose whether the answer is accepted, corrected or rejected")
+        raise pipeline.tasks.ReviewRefusedError("choose whether the answer is accepted, corrected or rejected")
     reason = form.get("reason", "").strip()
     if len(reason) > MOST_REASON:
-        raise pipeline.ReviewRefusedError(
+        raise pipeline.tasks.ReviewRefusedError(
             f"the reason has {len(reason):,} characters; at most {MOST_REASON:,} are taken"
         )
     if action == "rejected" and not reason:
-        raise pipeline.ReviewRefusedError("say why the answer is rejected")
+        raise pipeline.tasks.ReviewRefusedError("say why the answer is rejected")
     if action != "corrected":
         return pipeline.Review(viewed.entry.job, entry, action, by, reason or None, None)
     changed: dict[str, Any] = {}
@@ -149,11 +153,11 @@ def review_of(entry: int, by: str, form: Mapping[str, str], answer: Answer, view
             changed = {"fields": fields} if fields else {}
     if not changed:
         otherwise = "give the right answer, or reject it" if answer.is_empty else "change what is wrong, or accept it"
-        raise pipeline.ReviewRefusedError(f"the answer is as it was; {otherwise}")
+        raise pipeline.tasks.ReviewRefusedError(f"the answer is as it was; {otherwise}")
     return pipeline.Review(viewed.entry.job, entry, action, by, reason or None, changed)
 
 
-def _changed_fields(form: Mapping[str, str], answer: Answer, viewed: pipeline.Viewed) -> dict[str, Any]:
+def _changed_fields(form: Mapping[str, str], answer: Answer, viewed: pipeline.view.Viewed) -> dict[str, Any]:
     """The fields that change; of one with several values, all of them that there are then."""
     names: dict[str, list[Field]] = {}
     for field in answer.fields:
@@ -171,7 +175,7 @@ def _is_changed(form: Mapping[str, str], field: Field) -> bool:
     return said is not None and (_one_way(said) != _one_way(field.value) or bool(form.get(f"field.{field.key}.start")))
 
 
-def _value(form: Mapping[str, str], field: Field, viewed: pipeline.Viewed) -> dict[str, Any] | None:
+def _value(form: Mapping[str, str], field: Field, viewed: pipeline.view.Viewed) -> dict[str, Any] | None:
     """The value of a field, with the place where it was marked; None where it is empty."""
     value = _one_way(form.get(f"field.{field.key}", field.value))
     if not value:
@@ -180,7 +184,7 @@ def _value(form: Mapping[str, str], field: Field, viewed: pipeline.Viewed) -> di
     if not (start.isascii() and start.isdecimal() and end.isascii() and end.isdecimal()) or len(start + end) > 20:
         return {"value": value}
     if not int(start) < int(end) <= len(viewed.text):
-        raise pipeline.ReviewRefusedError(f"{field.name}: what was marked is no part of the text")
+        raise pipeline.tasks.ReviewRefusedError(f"{field.name}: what was marked is no part of the text")
     page = viewed.page_of(int(start)) if viewed.entry.pages else None
     return {"value": value, "start": int(start), "end": int(end)} | ({"page": page} if page else {})
 

@@ -42,18 +42,18 @@ class View:
     kind: str
     links: Mapping[int, str]
     sheets: tuple[Sheet, ...] = ()
-    blocks: tuple[pipeline.Block, ...] = ()
+    blocks: tuple[pipeline.view.Block, ...] = ()
     first: int = 1
     count: int = 1
 
 
-def view_of(viewed: pipeline.Viewed, kind: str, first: int) -> View:
+def view_of(viewed: pipeline.view.Viewed, kind: str, first: int) -> View:
     """The view of a document that is asked for: of pages from `first` on, or the window `first` of its text."""
-    windows = pipeline.windows_of(viewed.text)
+    windows = pipeline.view.windows_of(viewed.text)
     if kind == "text" or not viewed.sizes:
         first = max(1, min(first, len(windows)))
-        marked = pipeline.Marked(viewed.text, viewed.places, viewed.hidden, viewed.page_starts, viewed.sections)
-        blocks = tuple(pipeline.blocks_of(marked, *windows[first - 1]))
+        marked = pipeline.view.Marked(viewed.text, viewed.places, viewed.hidden, viewed.page_starts, viewed.sections)
+        blocks = tuple(pipeline.view.blocks_of(marked, *windows[first - 1]))
         return View("text", _links(viewed, windows, "text", first), blocks=blocks, first=first, count=len(windows))
     first = max(1, min(first, len(viewed.sizes)))
     first -= (first - 1) % PAGES
@@ -61,8 +61,8 @@ def view_of(viewed: pipeline.Viewed, kind: str, first: int) -> View:
     return View("page", links, tuple(_sheets(viewed, first)), first=first, count=len(viewed.sizes))
 
 
-def _sheets(viewed: pipeline.Viewed, first: int) -> Iterator[Sheet]:
-    marks: dict[int, dict[int, list[pipeline.Mark]]] = {}
+def _sheets(viewed: pipeline.view.Viewed, first: int) -> Iterator[Sheet]:
+    marks: dict[int, dict[int, list[pipeline.parse.Mark]]] = {}
     for mark in viewed.marks:
         marks.setdefault(mark.page, {}).setdefault(mark.number, []).append(mark)
     for number in range(first, min(first + PAGES, len(viewed.sizes) + 1)):
@@ -72,12 +72,12 @@ def _sheets(viewed: pipeline.Viewed, first: int) -> Iterator[Sheet]:
         yield Sheet(number, _ACROSS, height, its)
 
 
-def _rectangle(mark: pipeline.Mark, height: int) -> Rectangle:
+def _rectangle(mark: pipeline.parse.Mark, height: int) -> Rectangle:
     x, y = _ACROSS * mark.left, height * mark.top
     return Rectangle(round(x, 1), round(y, 1), round(_ACROSS * mark.right - x, 1), round(height * mark.bottom - y, 1))
 
 
-def _links(viewed: pipeline.Viewed, windows: list[tuple[int, int]], kind: str, shown: int) -> dict[int, str]:
+def _links(viewed: pipeline.view.Viewed, windows: list[tuple[int, int]], kind: str, shown: int) -> dict[int, str]:
     """The address of each place, from the view that is shown: on its page where it is marked, else in the text."""
     pages: dict[int, int] = {}
     for mark in viewed.marks:
@@ -89,7 +89,7 @@ def _links(viewed: pipeline.Viewed, windows: list[tuple[int, int]], kind: str, s
             at -= (at - 1) % PAGES
             links[place.number] = "" if at == shown else f"view=page&first={at}"
         else:
-            at = pipeline.window_at(windows, place.start) + 1
+            at = pipeline.view.window_at(windows, place.start) + 1
             links[place.number] = "" if kind == "text" and at == shown else f"view=text&first={at}"
     return links
 
@@ -106,17 +106,17 @@ class Told:
     is_row: bool = False
 
 
-def tell(story: pipeline.Story, answers: Mapping[int, str]) -> Iterator[Told]:
+def tell(story: pipeline.proof.Story, answers: Mapping[int, str]) -> Iterator[Told]:
     """Tell each entry of a story; `answers` has the short answers of rows, by their entries."""
     for entry in story.entries:
-        if isinstance(entry, pipeline.Document):
+        if isinstance(entry, pipeline.records.Document):
             yield _row(entry, answers.get(entry.n, ""), entry.part in story.placed)
         else:
-            what = pipeline.meaning(entry.type) or f"{entry.type}, which this version does not know"
-            yield Told(entry.n, entry.time, _who(entry), what, tuple(pipeline.members_in_words(entry.said)))
+            what = pipeline.records.meaning(entry.type) or f"{entry.type}, which this version does not know"
+            yield Told(entry.n, entry.time, _who(entry), what, tuple(pipeline.proof.members_in_words(entry.said)))
 
 
-def _row(entry: pipeline.Document, answer: str, placed: bool) -> Told:
+def _row(entry: pipeline.records.Document, answer: str, placed: bool) -> Told:
     review = entry.said.get("review")
     gone = entry.replaces if entry.replaces is not None else (entry.supersedes,) if entry.supersedes is not None else ()
     facts = [
@@ -138,7 +138,7 @@ def _row(entry: pipeline.Document, answer: str, placed: bool) -> Told:
     return Told(entry.n, entry.time, _who(entry), what, tuple(fact for fact in facts if fact[1]), is_row=True)
 
 
-def _who(entry: pipeline.Record) -> str:
+def _who(entry: pipeline.records.Record) -> str:
     made = entry.handed
     told = f"{made.user} on {made.host}, taken up later" if made else f"{entry.user} on {entry.host}"
     return f"{told}, run {entry.run}" if entry.run else told

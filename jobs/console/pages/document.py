@@ -28,13 +28,15 @@ def _document(visit: Visit, refused: str | None = None) -> Response:
     """The page; `refused`: why the decision that its form sent was not taken, which is then kept in the form."""
     entry, house, site = int(visit.path["entry"]), visit.house, visit.site
     asked = asked_of(visit.query)
-    viewed = pipeline.open_document(site, entry, house.drawer)
+    viewed = pipeline.view.open_document(site, entry, house.drawer)
     _record_reading(visit, entry)
     answer = answer_of(viewed.row, viewed.places) if viewed.row else None
     family = attempt(lambda: house.ask(lambda index: index.same_document(entry)))
     own = next((item for item in family.value or () if item.entry == entry), None)
-    waiting = attempt(lambda: [each for each in pipeline.reviews_waiting(site) if each.entry == entry]).value or []
-    refusals = attempt(lambda: pipeline.reviews_refused(site)).value or []
+    waiting = (
+        attempt(lambda: [each for each in pipeline.review.reviews_waiting(site) if each.entry == entry]).value or []
+    )
+    refusals = attempt(lambda: pipeline.review.reviews_refused(site)).value or []
     did = visit.query.get("did", "")
     kept = visit.form if refused else {}
     if kept.get("action") == "rejected":
@@ -63,7 +65,7 @@ def _document(visit: Visit, refused: str | None = None) -> Response:
         story=_told(visit, viewed.entry, family.value or []) if short else Attempted(None),
         sheets_at_once=SHEETS,
         most_reason=MOST_REASON,
-        ways=pipeline.WAYS,
+        ways=pipeline.view.WAYS,
         reviewed=viewed.row.decided if viewed.row else None,
     )
 
@@ -77,10 +79,12 @@ def _beside(visit: Visit, asked: Asked, entry: int) -> tuple[int | None, int | N
 def _record_reading(visit: Visit, entry: int) -> None:
     """The log says who saw something of a document, whichever of its addresses it was."""
     if visit.session is not None and visit.session.opens(entry):
-        record(visit.site, pipeline.ReadThere(person=visit.name, entry=entry))
+        record(visit.site, pipeline.records.ReadThere(person=visit.name, entry=entry))
 
 
-def _why_closed(viewed: pipeline.Viewed, answer: Answer | None, own: pipeline.Item | None, waits: bool) -> str | None:
+def _why_closed(
+    viewed: pipeline.view.Viewed, answer: Answer | None, own: pipeline.index.Item | None, waits: bool
+) -> str | None:
     """Why nobody can decide on the row, in a sentence; None where one can."""
     if viewed.row is None or answer is None:
         return "The row is not there, so it cannot be decided on."
@@ -93,14 +97,14 @@ def _why_closed(viewed: pipeline.Viewed, answer: Answer | None, own: pipeline.It
     return "A decision on this row waits already." if waits else None
 
 
-def _told(visit: Visit, entry: pipeline.Document, family: list[pipeline.Item]) -> Attempted[list[Told]]:
+def _told(visit: Visit, entry: pipeline.records.Document, family: list[pipeline.index.Item]) -> Attempted[list[Told]]:
     answers = {item.entry: item.answer for item in family}
     return attempt(lambda: list(tell(pipeline.story(visit.site, entry.document or entry.path), answers)))
 
 
 @page("/documents/{entry:int}/story", Right.DOCUMENTS, asks=ASKS)
 def _whole_story(visit: Visit) -> Response:
-    entry = pipeline.entry_of(visit.site, int(visit.path["entry"]))
+    entry = pipeline.review.entry_of(visit.site, int(visit.path["entry"]))
     _record_reading(visit, entry.n)
     family = attempt(lambda: visit.house.ask(lambda index: index.same_document(entry.n))).value or []
     asked = asked_of(visit.query)
@@ -113,8 +117,8 @@ def _picture(visit: Visit) -> Response:
     width = min(max(_WIDTH if asked is None else asked, _WIDTHS[0]), _WIDTHS[1])
     entry, number = int(visit.path["entry"]), int(visit.path["number"])
     try:
-        drawn = pipeline.draw_page(visit.site, entry, number, width, visit.house.drawer)
-    except pipeline.NotShownError as error:
+        drawn = pipeline.view.draw_page(visit.site, entry, number, width, visit.house.drawer)
+    except pipeline.view.NotShownError as error:
         raise RefusedError(404, f"Page {number} cannot be drawn: {error}.") from error
     _record_reading(visit, entry)
     return Response(drawn.png, media_type="image/png")
@@ -124,13 +128,13 @@ def _picture(visit: Visit) -> Response:
 def _decide(visit: Visit) -> Response:
     entry, asked = int(visit.path["entry"]), asked_of(visit.query)
     assert visit.person is not None  # the right that this page takes is somebody's
-    viewed = pipeline.open_document(visit.site, entry, visit.house.drawer)
+    viewed = pipeline.view.open_document(visit.site, entry, visit.house.drawer)
     answer = answer_of(viewed.row, viewed.places) if viewed.row else Answer("")
     _, following = _beside(visit, asked, entry)
     try:
         review = review_of(entry, visit.person.name, visit.form, answer, viewed)
         outcome = pipeline.decide(visit.site, review)
-    except pipeline.ReviewRefusedError as error:
+    except pipeline.tasks.ReviewRefusedError as error:
         return _document(visit, str(error))
     if outcome.why and not outcome.waits:
         return _document(visit, outcome.why)

@@ -48,7 +48,7 @@ class Line:
 
     now: JobNow
     running: RunNow | None
-    last: pipeline.RunTold | None
+    last: pipeline.index.RunTold | None
     look: int
     failed: int
 
@@ -114,8 +114,8 @@ class Columns:
     """Columns over a span of time, the failures on top of the others; `says` is all of it in a sentence."""
 
     bars: tuple[Bar, ...]
-    across: tuple[pipeline.Tick, ...]
-    up: tuple[pipeline.Tick, ...]
+    across: tuple[pipeline.pages.Tick, ...]
+    up: tuple[pipeline.pages.Tick, ...]
     base: float
     says: str
 
@@ -168,8 +168,8 @@ def _lines(house: House, running: RunNow | None) -> list[Line]:
     jobs = house.present.jobs()
     with house.indexes.opened() as index:
         runs = {job.name: index.runs(job.name, limit=2) for job in jobs}
-        look = index.counts(pipeline.Filter(states=("review", "abstained"), review="none"), "job")
-        failed = index.counts(pipeline.Filter(states=("failed",)), "job")
+        look = index.counts(pipeline.index.Filter(states=("review", "abstained"), review="none"), "job")
+        failed = index.counts(pipeline.index.Filter(states=("failed",)), "job")
     lines = []
     for job in jobs:
         own = running if running and running.job == job.name else None
@@ -178,7 +178,9 @@ def _lines(house: House, running: RunNow | None) -> list[Line]:
     return lines
 
 
-def grid(nights: Sequence[pipeline.Night], running: RunNow | None) -> tuple[list[date], dict[str, dict[str, Cell]]]:
+def grid(
+    nights: Sequence[pipeline.index.Night], running: RunNow | None
+) -> tuple[list[date], dict[str, dict[str, Cell]]]:
     """The nights that are shown, the newest first, and job -> night -> what became of it."""
     if not nights:
         return [], {}
@@ -191,7 +193,7 @@ def grid(nights: Sequence[pipeline.Night], running: RunNow | None) -> tuple[list
     return shown, rows
 
 
-def _cell(night: pipeline.Night, running: RunNow | None) -> Cell:
+def _cell(night: pipeline.index.Night, running: RunNow | None) -> Cell:
     counts, run = night.counts, night.runs[-1]
     rows = _rows(counts)
     if running and running.run == run:
@@ -211,7 +213,7 @@ def _rows(counts: Mapping[str, int]) -> int:
     return sum(number for state, number in counts.items() if state not in ("ignored", "pending"))
 
 
-def _last_night(visit: Visit, nights: Sequence[pipeline.Night]) -> LastNight | None:
+def _last_night(visit: Visit, nights: Sequence[pipeline.index.Night]) -> LastNight | None:
     if not nights:
         return None
     night = nights[0].night
@@ -221,7 +223,7 @@ def _last_night(visit: Visit, nights: Sequence[pipeline.Night]) -> LastNight | N
         for state, number in each.counts.items():
             counts[state] = counts.get(state, 0) + number
     with visit.house.indexes.opened() as queue:
-        public, private = divided(visit, queue, pipeline.Filter(states=("failed",), night=night))
+        public, private = divided(visit, queue, pipeline.index.Filter(states=("failed",), night=night))
         failures = queue.counts(public, "failure")
         untold = queue.count(private) if private else 0
     known = {failure.value: failure.remedy for failure in pipeline.Failure}
@@ -241,8 +243,8 @@ def _throughput(house: House) -> Columns | None:
     if not any(sums):
         return None
     base, across = HEIGHT - _BOTTOM, (WIDTH - _LEFT) / _MINUTES
-    up = pipeline.axis([0.0, max(sums)], base, _TOP, least=1.0)
-    bars, hours = list[Bar](), list[pipeline.Tick]()
+    up = pipeline.pages.axis([0.0, max(sums)], base, _TOP, least=1.0)
+    bars, hours = list[Bar](), list[pipeline.pages.Tick]()
     for each, number in zip(found, sums, strict=True):
         x = round(_LEFT + across * (each.start / 60 - since), 1)
         failed = each.counts.get(pipeline.State.FAILED, 0)
@@ -255,16 +257,16 @@ def _throughput(house: House) -> Columns | None:
     for minute in range(-(-since // 60) * 60, until, 60):
         moment = datetime.fromtimestamp(minute * 60).astimezone()
         if moment.hour % _HOURS == 0:
-            hours.append(pipeline.Tick(round(_LEFT + across * (minute - since), 1), f"{moment:%H:%M}"))
+            hours.append(pipeline.pages.Tick(round(_LEFT + across * (minute - since), 1), f"{moment:%H:%M}"))
     says = f"{sum(sums):,} rows in {_MINUTES // 60} hours, at most {max(sums):,} in {_SPAN} minutes."
     return Columns(tuple(bars), tuple(hours), up.ticks, base, says)
 
 
-def verified(house: House) -> tuple[pipeline.Verified, str] | None:
+def verified(house: House) -> tuple[pipeline.records.Verified, str] | None:
     """The last verification that the log tells of, and when it was."""
     last = house.ask(lambda index: index.last_of("verified"))
-    for entry in pipeline.entries_at(house.site, [last.n] if last else []):
-        if isinstance(entry, pipeline.Verified):
+    for entry in pipeline.records.entries_at(house.site, [last.n] if last else []):
+        if isinstance(entry, pipeline.records.Verified):
             return entry, entry.handed.time if entry.handed else entry.time
     return None
 

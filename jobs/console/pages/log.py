@@ -46,7 +46,7 @@ def _day(visit: Visit) -> Response:
     with house.indexes.opened() as index:
         found = index.day(day)
         happened = index.happenings(max(found.first, first or 0), found.last, _AT_ONCE + 1)
-    told = list(pipeline.entries_at(house.site, [each.n for each in happened[:_AT_ONCE]]))
+    told = list(pipeline.records.entries_at(house.site, [each.n for each in happened[:_AT_ONCE]]))
     following = happened[_AT_ONCE].n if len(happened) > _AT_ONCE else None
     return render(visit, "day.html", day=found, told=told, next=following, start=first)
 
@@ -57,7 +57,7 @@ def _entries(visit: Visit) -> Response:
     size = house.log_size()
     if first >= size:
         raise LookupError(f"The log has {size:,} entries; the last one is {size - 1:,}.")
-    told = list(islice(pipeline.read_entries(house.site, first), _ENTRIES))
+    told = list(islice(pipeline.records.read_entries(house.site, first), _ENTRIES))
     return render(visit, "entries.html", told=told, first=first, size=size, at_once=_ENTRIES)
 
 

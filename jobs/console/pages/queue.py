@@ -43,7 +43,7 @@ REVIEWS: Final = {
 class Asked:
     """Holds what an address asks of the queue."""
 
-    filter: pipeline.Filter
+    filter: pipeline.index.Filter
     sort: str
     said: tuple[tuple[str, str], ...]
 
@@ -74,7 +74,7 @@ class Listed:
     """A page of the queue. `kept_back`: how many private documents are as asked, which the person may not open and of
     which none is in the list; None where what was asked would tell what stands in them."""
 
-    rows: tuple[pipeline.Item, ...]
+    rows: tuple[pipeline.index.Item, ...]
     total: int
     next: str | None
     choices: Choices
@@ -95,7 +95,7 @@ def asked_of(query: QueryParams) -> Asked:
     if not told or versions not in (None, "newest", "all"):
         raise RefusedError(404, "There is no such filter of documents.")
     named["versions"] = None if versions == "all" else versions or "rule"
-    return Asked(pipeline.Filter(**named), sort, (*known, *([("sort", sort)] if sort != "score" else [])))
+    return Asked(pipeline.index.Filter(**named), sort, (*known, *([("sort", sort)] if sort != "score" else [])))
 
 
 @page("/queue", Right.LISTS, asks=(*ASKS, "after"))
@@ -113,7 +113,7 @@ def _queue(visit: Visit) -> Response:
     )
 
 
-def _listed(visit: Visit, asked: Asked, queue: pipeline.Index) -> Listed:
+def _listed(visit: Visit, asked: Asked, queue: pipeline.index.Index) -> Listed:
     seal, given, use = visit.house.seal, visit.query.get("after"), f"{visit.name}, {asked.sort}"
     after = seal.opened(use, given) if given else None
     if given and after is None:
@@ -126,10 +126,10 @@ def _listed(visit: Visit, asked: Asked, queue: pipeline.Index) -> Listed:
         telling = names or private.labels or private.failures
         kept_back = None if telling else queue.count(replace(private, versions=None))
     # the values that occur, within the jobs and the night that are chosen; labels and failures of `public` alone
-    within, words = (pipeline.Filter(jobs=each.jobs, night=asked.filter.night) for each in (asked.filter, public))
-    nights = queue.counts(pipeline.Filter(jobs=asked.filter.jobs), "night")
+    within, words = (pipeline.index.Filter(jobs=each.jobs, night=asked.filter.night) for each in (asked.filter, public))
+    nights = queue.counts(pipeline.index.Filter(jobs=asked.filter.jobs), "night")
     choices = Choices(
-        jobs=queue.counts(pipeline.Filter(), "job"),
+        jobs=queue.counts(pipeline.index.Filter(), "job"),
         states=queue.counts(within, "state"),
         labels=named_most(queue.counts(words, "label"), _MOST_CHOICES),
         failures=named_most(queue.counts(words, "failure"), _MOST_CHOICES),
@@ -145,19 +145,19 @@ def named_most(counts: Mapping[str, int], most: int) -> dict[str, int]:
 
 
 def divided(
-    visit: Visit, queue: pipeline.Index, asked: pipeline.Filter
-) -> tuple[pipeline.Filter, pipeline.Filter | None]:
+    visit: Visit, queue: pipeline.index.Index, asked: pipeline.index.Filter
+) -> tuple[pipeline.index.Filter, pipeline.index.Filter | None]:
     """A filter, for the documents that the person may see, and for those that are kept back; None where none are.
     Where such a document stands in an order, and whether it is found by what stands in it, would tell that."""
     hidden = hidden_jobs(visit, queue)
     if not hidden:
         return asked, None
-    jobs = asked.jobs or tuple(queue.counts(pipeline.Filter(), "job"))
+    jobs = asked.jobs or tuple(queue.counts(pipeline.index.Filter(), "job"))
     public, private = (tuple(job for job in jobs if (job in hidden) == kept) or ("",) for kept in (False, True))
     return replace(asked, jobs=public), replace(asked, jobs=private)
 
 
-def hidden_jobs(visit: Visit, queue: pipeline.Index) -> frozenset[str]:
+def hidden_jobs(visit: Visit, queue: pipeline.index.Index) -> frozenset[str]:
     """The jobs whose documents the person may not open: that are private now, or of which a row ever was."""
     if visit.may(Right.DOCUMENTS):
         return frozenset()

@@ -52,11 +52,11 @@ def _run(visit: Visit) -> Response:
         "run.html",
         run=run,
         state="running" if running and running.run == run.run else run.state,
-        settings=attempt(lambda: pipeline.settings_in_words(_settings_of(house, run.job_digest))),
+        settings=attempt(lambda: pipeline.records.settings_in_words(_settings_of(house, run.job_digest))),
         change=attempt(lambda: _change_of(house, run)),
         night=next((night.night for night in nights.value or () if run.run in night.runs), None),
         happened=attempt(
-            lambda: [(each.n, each.time, each.says()) for each in pipeline.entries_at(house.site, numbers)]
+            lambda: [(each.n, each.time, each.says()) for each in pipeline.records.entries_at(house.site, numbers)]
         ),
     )
 
@@ -68,7 +68,7 @@ def _settings_of(house: House, digest: str | None) -> Mapping[str, Any]:
     first = house.ask(lambda index: index.settings_at(digest))
     if first is None:
         raise LookupError(f"The log does not have the settings {digest[:12]}.")
-    return pipeline.read_settings(house.site, first, digest)
+    return pipeline.records.read_settings(house.site, first, digest)
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,13 @@ class Change:
     """Holds what changed in the settings since the last run of the job with others. `before` is that run; `same`:
     nothing that determines results did; `file`: the job's file did all the same."""
 
-    before: pipeline.RunTold | None
-    differences: Sequence[pipeline.Difference]
+    before: pipeline.index.RunTold | None
+    differences: Sequence[pipeline.records.Difference]
     same: bool
     file: bool
 
 
-def _change_of(house: House, run: pipeline.RunTold) -> Change | None:
+def _change_of(house: House, run: pipeline.index.RunTold) -> Change | None:
     """Return what changed since the run of the job before this one that had settings; None if this one has none."""
     if run.job_digest is None:
         return None
@@ -95,7 +95,7 @@ def _change_of(house: House, run: pipeline.RunTold) -> Change | None:
     if earlier.job_digest == run.job_digest:
         return Change(earlier, (), True, file)
     before, after = _settings_of(house, earlier.job_digest), _settings_of(house, run.job_digest)
-    return Change(earlier, pipeline.differences(before, after), False, file)
+    return Change(earlier, pipeline.records.differences(before, after), False, file)
 
 
 @dataclass(frozen=True)
@@ -125,14 +125,14 @@ def _job(visit: Visit) -> Response:
         busy=running is not None,
         runs=runs,
         counted_all=attempt(lambda: house.ask(lambda index: _counted(visit, index, name))),
-        settings=attempt(lambda: pipeline.settings_in_words(_settings_of(house, digest))),
+        settings=attempt(lambda: pipeline.records.settings_in_words(_settings_of(house, digest))),
         behind=attempt(house.indexes.behind),
     )
 
 
-def _counted(visit: Visit, index: pipeline.Index, job: str) -> Counted:
+def _counted(visit: Visit, index: pipeline.index.Index, job: str) -> Counted:
     """Of documents that the person may not open, without what stands in them, or why they failed."""
-    mine, failed = pipeline.Filter(jobs=(job,)), pipeline.Filter(jobs=(job,), states=("failed",))
+    mine, failed = pipeline.index.Filter(jobs=(job,)), pipeline.index.Filter(jobs=(job,), states=("failed",))
     states = index.counts(mine, "state")
     if job in hidden_jobs(visit, index):
         return Counted(states, {}, {})

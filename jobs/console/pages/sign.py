@@ -81,7 +81,7 @@ def _expired() -> RefusedError:
 
 def _begin(visit: Visit, person: Person, then: str) -> Response:
     token, _ = visit.house.sessions.begin(person.name, person.mark)
-    record(visit.site, pipeline.SignedIn(person=person.name, roles=", ".join(person.roles)))
+    record(visit.site, pipeline.records.SignedIn(person=person.name, roles=", ".join(person.roles)))
     answer = RedirectResponse(then, 303)
     give_session(visit.house, answer, token)
     make_known(visit.house, answer, person)

@@ -45,7 +45,7 @@ def decided(served: Served, watch: Watch, action: str) -> dict[str, Any]:
     document = "(?:This document|The document before this one)"
     found = re.fullmatch(rf"{document} was {action}: entry (\d+)\.(?: It was the last one.*)?", said)
     assert found, (said, watch.main())
-    return pipeline.row_of(make_site(open_workspace(served.root)), int(found[1]))
+    return pipeline.review.row_of(make_site(open_workspace(served.root)), int(found[1]))
 
 
 def ended(watch: Watch) -> str:

@@ -102,7 +102,7 @@ def test_from_signing_in_to_a_correction(served: Served) -> None:
         tab_to(watch, "Save the correction")
         enter(watch)
         number = watch.page.get_by_role("status").get_by_role("link").first.inner_text().removeprefix("entry ")
-    row = pipeline.row_of(make_site(open_workspace(served.root)), int(number))
+    row = pipeline.review.row_of(make_site(open_workspace(served.root)), int(number))
     assert (row["label"], row["review"]["by"], row["review"]["reason"]) == (label, "Kay", reason)
 
 

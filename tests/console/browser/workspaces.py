@@ -89,7 +89,7 @@ def make_hostile(root: Path, model: Path, count: int) -> None:
 def make_ready(root: Path) -> None:
     """What `cloister console` does when it starts, so that what follows need not wait for it: the index is made."""
     site = make_site(open_workspace(root))
-    with pipeline.open_index(site) as queue:
+    with pipeline.index.open_index(site) as queue:
         queue.refresh()
 
 

@@ -115,9 +115,9 @@ def test_what_is_kept_is_known_to_the_next_service_without_reading_the_log(
     ledger = Clocked(ready).ledger
     ledger.set(config(), EVENING - MINUTE)
     ledger.close()
-    known = pipeline.ServiceNow(site)
+    known = pipeline.proof.ServiceNow(site)
     assert known.size == audit.read_checkpoint(site.audit, site.public_key).size
-    assert known.known("sort").rule == pipeline.Rule("0 22 * * *", "UTC", None)
+    assert known.known("sort").rule == pipeline.proof.Rule("0 22 * * *", "UTC", None)
     assert [each.file for each in known.admissions.last.values()] == ["tiny.gguf"]
 
 
@@ -131,12 +131,12 @@ def test_what_is_kept_and_does_not_fit_is_not_believed(ready: Place, site: pipel
         case "changed":
             file.write_text(file.read_text().replace("0 22 * * *", "0 23 * * *"))
         case "of another log":
-            kept = pipeline.ServiceNow(site)
+            kept = pipeline.proof.ServiceNow(site)
             kept.size -= 1  # whose root is another one
             file.write_text(json.dumps({**json.loads(file.read_text()), "size": kept.size}))
         case _:
             file.write_text("{")
-    known = pipeline.ServiceNow(site)
+    known = pipeline.proof.ServiceNow(site)
     assert (known.size, known.jobs) == (0, {})
     known.look()
     assert known.known("sort").rule.cron == "0 22 * * *"
@@ -148,7 +148,7 @@ def test_reading_a_log_ends_when_it_is_to_stop_and_goes_on_later(ready: Place, s
     for cron in ("0 22 * * *", "0 23 * * *"):
         ledger.set(config(cron), EVENING - MINUTE)
         ledger.write()
-    known = pipeline.ServiceNow(site)
+    known = pipeline.proof.ServiceNow(site)
     known.look(lambda: True)
     assert (known.size, known.is_read) == (1, False)
     known.look()

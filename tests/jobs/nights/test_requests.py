@@ -59,7 +59,7 @@ REPORT = pipeline.RunReport(
     ignored=(("b", "hidden"),),
     pending=(("c\udcff.txt", "settling"),),
     failed=(("d", "empty", "no text"), ("e", "timeout", "60 s")),
-    isolation=pipeline.Isolation("best_effort", ("user",)),
+    isolation=pipeline.records.Isolation("best_effort", ("user",)),
     report=Path("outbox/sort/night.html"),
     unlike=("More failed than before.",),
 )
@@ -118,7 +118,9 @@ def test_requests_that_wait_together_have_one_run(bench: Bench) -> None:
     asked = [bench.ask() for _ in range(2)]
     assert bench.turn().count("run finished") == 1
     assert [sorted(each) for each in requests_of(bench)] == [sorted(each.id for each in asked)]
-    (began,) = [entry for entry in pipeline.read_entries(bench.site) if isinstance(entry, pipeline.RunStarted)]
+    (began,) = [
+        entry for entry in pipeline.records.read_entries(bench.site) if isinstance(entry, pipeline.records.RunStarted)
+    ]
     assert began.says() == f"sort: a run began with 1 file and the model tiny, as {began.user} asked."
     assert left(bench) == []
     assert bench.turn() == []

@@ -130,7 +130,7 @@ def shares(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[t
         runs.append((plan.job, began))
         end = min(each for each in (plan.share_until, plan.until) if each)
         bench.now[0] = end.timestamp()
-        counts = {state.value: 0 for state in pipeline.OF_RUNS} | {"done": 3, "failed": 1, "pending": 5}
+        counts = {state.value: 0 for state in pipeline.states.OF_RUNS} | {"done": 3, "failed": 1, "pending": 5}
         report = pipeline.RunReport(
             f"run-{len(runs)}", plan.job, counts, 0, (), 100, 10.0, False, "0" * 64, True, False, (), (), (),
             (("a.txt", "damaged", "why"),), window_closed=True,
@@ -180,13 +180,13 @@ def test_what_failed_in_a_share_is_told_when_the_window_closes(
 
 
 def test_the_reports_of_shares_are_joined() -> None:
-    counts = {state.value: 0 for state in pipeline.OF_RUNS}
+    counts = {state.value: 0 for state in pipeline.states.OF_RUNS}
     first = pipeline.RunReport(
         "r1", "sort", counts | {"done": 3, "pending": 4, "ignored": 2}, 2, (), 10, 1.0, False, "0" * 64, True, False,
         (), (), (), (), window_closed=True,
     )  # fmt: skip
     kept = replace(first, run="r2", counts=counts | {"done": 4, "ignored": 5}, known=5, tokens=20, window_closed=False)
-    joined = pipeline.joined([first, kept])
+    joined = pipeline.report.joined([first, kept])
     assert joined.counts == counts | {"done": 7, "ignored": 2}, "the second run left what the first one had done"
     assert (joined.run, joined.known, joined.tokens, joined.seconds) == ("r2", 2, 30, 2.0)
     assert not joined.window_closed

@@ -8,7 +8,7 @@ import pytest
 from jobs.config.job import validate
 from jobs.config.when import ScheduleConfig
 from jobs.nights.starts import GRACE, Outcome, Starts, starts_between
-from pipeline import Rule
+from pipeline.proof.serving import Rule
 
 EVENING = datetime(2026, 12, 23, 21, tzinfo=UTC)  # 22:00 in Berlin
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

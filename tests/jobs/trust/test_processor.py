@@ -103,7 +103,7 @@ def of_memory(place: Place, root: Path, total: int, free: int) -> tuple[str, str
 
 def test_memory_against_what_the_job_takes(ready: Place, tmp_path: Path) -> None:
     _, plan = next(patient_of(ready).plans())
-    needed = pipeline.memory_of(plan)
+    needed = pipeline.stages.memory_of(plan)
     model, all_of_it = needed.model + needed.texts, needed.model + needed.texts + needed.parsers
     assert of_memory(ready, tmp_path, all_of_it + 1024, all_of_it)[0] == "ok"
     level, sentence = of_memory(ready, tmp_path, all_of_it + 1024, model // 2)

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 import engine
-from pipeline import Bounds, DocumentError, Failure
+from pipeline import DocumentError, Failure
 from pipeline.answer.compute import Embedding, answer_all
 from pipeline.document import Parsed, Span
 from pipeline.inbox.intake import Arrival
 from pipeline.inbox.order import Work
+from pipeline.plan import Bounds
 from pipeline.tasks import Answer
 
 

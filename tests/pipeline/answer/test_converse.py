@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import engine
-from pipeline import Bounds, DocumentError, Failure
+from pipeline import DocumentError, Failure
 from pipeline.answer import converse as module
 from pipeline.answer.converse import Conversing, chunks_of
 from pipeline.document import Parsed, Span
 from pipeline.inbox.intake import Arrival
 from pipeline.inbox.order import Work
+from pipeline.plan import Bounds
 from pipeline.tasks import Answer, Dialogue, Window
 from tests.pipeline.tasks.scribe import Scribe
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from pipeline import AtRest, RunPlan, Site
+from pipeline import RunPlan, Site
+from pipeline.atrest.files import AtRest
 from pipeline.atrest.store import make_kek
 from tests.pipeline.conftest import make_plan, make_site
 
@@ -18,7 +19,7 @@ def at_rest_of(root: Path, name: str = "rest.key", previous: str | None = None, 
     if not (root / "keys" / name).exists():
         make_kek(root / "keys" / name)
     before = root / "keys" / previous if previous else None
-    return AtRest(pipeline.store_of(root), root / "keys" / name, before, encrypts)
+    return AtRest(pipeline.atrest.store_of(root), root / "keys" / name, before, encrypts)
 
 
 @pytest.fixture

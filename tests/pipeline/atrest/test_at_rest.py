@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from pipeline import Failure, Filter, Rerun, RunPlan, Site
+from pipeline import Failure, RunPlan, Site
 from pipeline.atrest.errors import DamagedError, NoKeyError
 from pipeline.atrest.sealed import MAGIC, name_of
+from pipeline.index.values import Filter
 from pipeline.outbox.parts import key_name
-from pipeline.plan import Retention
+from pipeline.plan import Rerun, Retention
 from pipeline.proof.choose import Choice
 from pipeline.proof.replay import replay
 from pipeline.records.entries import read_entries
@@ -61,7 +62,7 @@ def ran(plan: RunPlan, drop: Drop) -> RunPlan:
 
 def test_nothing_of_a_document_lies_in_the_clear(ran: RunPlan) -> None:
     root = ran.site.root
-    with pipeline.open_index(ran.site) as queue:
+    with pipeline.index.open_index(ran.site) as queue:
         queue.refresh()
         assert queue.entries(Filter(text="lease"))
     for path in files(root, *(path.name for path in root.iterdir())):
@@ -87,7 +88,7 @@ def test_everything_is_read_as_before(ran: RunPlan, drop: Drop) -> None:
     entry = documents(site)["copy.txt"]
     assert text_of(site, entry) == LEASE.strip()
     with Drawer(site) as drawer:
-        viewed = pipeline.open_document(site, entry.n, drawer)
+        viewed = pipeline.view.open_document(site, entry.n, drawer)
     assert (viewed.text, viewed.no_text, viewed.row and viewed.row["state"]) == (LEASE.strip(), None, "done")
     other = replace(ran, task=replace(ran.task, threshold=1.0), rerun=Rerun())  # type: ignore[arg-type]
     assert go(other).counts["abstained"] == 3
@@ -139,7 +140,7 @@ def test_retention_takes_the_keys_along_but_those_of_what_failed(plan: RunPlan, 
 
 
 def test_clear_and_encrypted_documents_lie_side_by_side(plan: RunPlan, drop: Drop) -> None:
-    clear = replace(plan, site=replace(plan.site, at_rest=pipeline.AtRest()))
+    clear = replace(plan, site=replace(plan.site, at_rest=pipeline.atrest.AtRest()))
     drop("lease.txt", LEASE)
     go(clear)
     drop("invoice.txt", OTHER)

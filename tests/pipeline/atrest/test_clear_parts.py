@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import pipeline
-from pipeline import Filter, RunPlan, Site
+from pipeline import RunPlan, Site
 from pipeline.atrest.errors import NoKeyError
 from pipeline.errors import BadPartError
+from pipeline.index.values import Filter
 from pipeline.outbox.parts import key_name, open_part
 from pipeline.review.seen import row_of
 from pipeline.tasks.correcting import ReviewRefusedError
@@ -58,7 +59,7 @@ def test_it_is_shown_by_no_reader(swapped: RunPlan) -> None:
 
 
 def test_lists_say_nothing_of_its_answers(swapped: RunPlan) -> None:
-    with pipeline.open_index(swapped.site) as queue:
+    with pipeline.index.open_index(swapped.site) as queue:
         queue.refresh()
         items = queue.page(Filter()).items
     assert len(items) == 2
@@ -74,7 +75,7 @@ def test_it_is_altered_for_who_verifies(swapped: RunPlan) -> None:
 
 def test_no_erasure_writes_it_anew(swapped: RunPlan) -> None:
     before = part_of(swapped).read_bytes()
-    with pytest.raises(pipeline.ErasureRefusedError, match="not the part that the log proves"):
+    with pytest.raises(pipeline.keep.ErasureRefusedError, match="not the part that the log proves"):
         pipeline.erase(swapped.site, str(documents(swapped.site)["lease.txt"].document), "asked for", rows=True)
     assert part_of(swapped).read_bytes() == before
 
@@ -99,7 +100,7 @@ def test_a_key_that_is_broken_or_a_link_is_a_key(swapped: RunPlan) -> None:
 
 
 def test_clear_parts_from_before_are_read(plan: RunPlan, drop: Drop) -> None:
-    clear = replace(plan, site=replace(plan.site, at_rest=pipeline.AtRest()))
+    clear = replace(plan, site=replace(plan.site, at_rest=pipeline.atrest.AtRest()))
     drop("lease.txt", LEASE)
     go(clear)
     drop("invoice.txt", OTHER)

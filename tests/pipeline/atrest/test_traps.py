@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from pipeline import Filter, Rerun, RunPlan, Site
+from pipeline import RunPlan, Site
 from pipeline.atrest.errors import DamagedError
 from pipeline.atrest.sealed import MAGIC
+from pipeline.index.values import Filter
+from pipeline.plan import Rerun
 from tests.pipeline.atrest.conftest import at_rest_of
 from tests.pipeline.atrest.test_at_rest import LEASE, Drop, documents, go
 
@@ -71,7 +73,7 @@ def test_a_document_that_comes_again_is_kept_where_its_copy_is_lost(answered: Ru
 def test_a_clear_document_may_begin_as_an_encrypted_file(plan: RunPlan, drop: Drop) -> None:
     """It came before there was encryption."""
     drop("odd.txt", MAGIC + b"\n" + LEASE.encode() * 3)
-    go(replace(plan, site=replace(plan.site, at_rest=pipeline.AtRest())))
+    go(replace(plan, site=replace(plan.site, at_rest=pipeline.atrest.AtRest())))
     assert pipeline.verify(plan.site).complete
 
 
@@ -101,7 +103,7 @@ def test_a_workspace_has_one_folder_in_memory_by_whatever_path(encrypted: Site, 
 def test_when_encryption_ends_the_index_stays_in_memory(answered: RunPlan) -> None:
     """It has words of documents that are encrypted still."""
     off = replace(answered.site, at_rest=at_rest_of(answered.site.root, encrypts=False))
-    with pipeline.open_index(off) as queue:
+    with pipeline.index.open_index(off) as queue:
         queue.refresh()
         assert queue.entries(Filter())
     assert not (off.state / "index.sqlite").exists()
@@ -116,7 +118,7 @@ def test_a_folder_that_somebody_else_made_hinders_no_erasure(answered: RunPlan) 
     folder.chmod(0o777)
     with pytest.raises(PermissionError, match="not a folder of this user alone"):
         site.at_rest.cache(site.state)
-    with pipeline.open_index(site) as queue:
+    with pipeline.index.open_index(site) as queue:
         queue.refresh()
         assert queue.entries(Filter())
     pipeline.erase(site, str(documents(site)["lease.txt"].document), "asked for", archive=True, rows=True)

@@ -8,15 +8,10 @@ from typing import Any
 
 import pytest
 
-from pipeline import (
-    Input,
-    RunPlan,
-    Scan,
-    run,
-    scan,
-)
+from pipeline import Input, RunPlan, run, scan
 from pipeline.inbox import batches
 from pipeline.inbox.batches import Comparing, Sightings
+from pipeline.inbox.discover import Scan
 from tests.pipeline.conftest import Witness
 
 Drop = Callable[[str, bytes | str], Path]

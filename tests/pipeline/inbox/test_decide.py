@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline import Candidate, Failure, RunPlan, State
+from pipeline import Failure, RunPlan, State
 from pipeline.document import Member, Parsed
 from pipeline.inbox.decide import Decisions
+from pipeline.inbox.discover import Candidate
 from pipeline.inbox.intake import Again, Arrival
 from pipeline.inbox.order import Ended, Left, Node, Outcome, Room, Source, Work
 from pipeline.records.history import History

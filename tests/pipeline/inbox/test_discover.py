@@ -7,13 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import (
-    Input,
-    Scan,
-    scan,
-)
+from pipeline import Input, scan
 from pipeline.inbox import discover
 from pipeline.inbox.batches import Sightings
+from pipeline.inbox.discover import Scan
 from pipeline.text.visible import shown
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from pipeline import Candidate, RunPlan, State
+from pipeline import RunPlan, State
 from pipeline.inbox.decide import Decisions
+from pipeline.inbox.discover import Candidate
 from pipeline.inbox.feed import Feed, unpacks_ahead
 from pipeline.inbox.order import Ended, Work
 from pipeline.inbox.reader import Reader, ReadHere, open_parsers

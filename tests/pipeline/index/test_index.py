@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from pipeline import Filter, RunPlan, results, row_of, run
+from pipeline import RunPlan, results, run
 from pipeline.index.index import open_index
+from pipeline.index.values import Filter
+from pipeline.review.seen import row_of
 from tests.pipeline.conftest import Witness, copied, make_plan, make_site
 from tests.pipeline.outbox.test_recover import fill
 
@@ -43,21 +45,21 @@ def filled(made: RunPlan, plan: RunPlan) -> RunPlan:
     return copied(made, plan.site.root)
 
 
-def facts(row: pipeline.Row | pipeline.Item) -> tuple[object, ...]:
-    said = row if isinstance(row, pipeline.Row) else vars_of(row)
+def facts(row: pipeline.document.Row | pipeline.index.Item) -> tuple[object, ...]:
+    said = row if isinstance(row, pipeline.document.Row) else vars_of(row)
     return tuple(said[name] for name in ("job", "path", "state", "failure", "label", "document", "size", "task"))
 
 
-def vars_of(item: pipeline.Item) -> dict[str, object]:
+def vars_of(item: pipeline.index.Item) -> dict[str, object]:
     return {name: getattr(item, name) for name in item.__dataclass_fields__}
 
 
 ALL = Filter()
 
 
-def every(plan: RunPlan, asked: Filter = ALL, sort: str = "path", limit: int = 3) -> list[pipeline.Item]:
+def every(plan: RunPlan, asked: Filter = ALL, sort: str = "path", limit: int = 3) -> list[pipeline.index.Item]:
     """All items, page by page."""
-    items, after = list[pipeline.Item](), None
+    items, after = list[pipeline.index.Item](), None
     with open_index(plan.site) as index:
         index.refresh()
         while True:
@@ -78,7 +80,7 @@ def test_the_index_shows_what_results_shows(filled: RunPlan) -> None:
 
 
 def test_every_order_gives_every_item_once(filled: RunPlan) -> None:
-    for sort in pipeline.SORTS:
+    for sort in pipeline.index.SORTS:
         items = every(filled, sort=sort)
         assert len({item.entry for item in items}) == len(items) == len(list(results(filled.site)))
     assert [item.path for item in every(filled, sort="path")] == sorted(item.path for item in every(filled))

@@ -11,9 +11,9 @@ import pytest
 
 import audit
 import pipeline
-from pipeline import RunPlan, open_index, run
+from pipeline import RunPlan, run
 from pipeline.index import index as of_index
-from pipeline.index.index import Index
+from pipeline.index.index import Index, open_index
 from pipeline.records import indexes
 from pipeline.records.entries import from_json
 from tests.pipeline.conftest import Witness, copied, make_plan, make_site
@@ -33,7 +33,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> RunPlan:
     other = make_plan(plan.site, tiny_model, "other", private=True)
     (other.input.folder / "secret.txt").write_text(LEASE)
     run(other, observer=Witness())
-    pipeline.record(plan.site, pipeline.SignedIn(person="Anna", roles="reader"))
+    pipeline.records.record(plan.site, pipeline.records.SignedIn(person="Anna", roles="reader"))
     fill(plan, {"late.txt": f"{LEASE} late".encode()})
     run(replace(plan, job_file_sha256="1" * 64), observer=Witness())
     with pytest.raises(pipeline.ModelRefusedError):
@@ -132,11 +132,11 @@ def test_settings_are_read_from_the_log(ran: RunPlan, told: Index) -> None:
     assert run.job_digest
     first = told.settings_at(run.job_digest)
     assert first is not None
-    settings = pipeline.read_settings(ran.site, first, run.job_digest)
+    settings = pipeline.records.read_settings(ran.site, first, run.job_digest)
     assert (settings["job"], settings["model_sha256"]) == (ran.job, ran.model.sha256)
     assert told.settings_at("0" * 64) is None
     with pytest.raises(LookupError):
-        pipeline.read_settings(ran.site, first, "0" * 64)
+        pipeline.records.read_settings(ran.site, first, "0" * 64)
 
 
 def test_indexes_of_earlier_versions_are_removed(ran: RunPlan, told: Index) -> None:

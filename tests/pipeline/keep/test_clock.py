@@ -10,8 +10,9 @@ import pytest
 
 import audit
 import pipeline
-from pipeline import Retention, RunPlan
+from pipeline import RunPlan
 from pipeline.keep.clock import LogClock
+from pipeline.plan import Retention
 from tests.pipeline.conftest import Witness
 from tests.pipeline.outbox.test_recover import tree
 
@@ -108,7 +109,7 @@ def test_days_that_passed_count(ran: RunPlan, monkeypatch: pytest.MonkeyPatch) -
 def test_after_a_long_silence_and_a_boot_one_run_deletes_nothing(ran: RunPlan, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock may have been wrong since the boot; that a service began before the run does not hide it."""
     later(monkeypatch, 100, 0, boot="another boot")
-    pipeline.record(ran.site, pipeline.ServiceStarted(pid=1, version="0"))
+    pipeline.records.record(ran.site, pipeline.records.ServiceStarted(pid=1, version="0"))
     (reason,) = go(ran)
     assert "100.0 days ahead of the entry of" in reason
     assert tree(ran.archive)

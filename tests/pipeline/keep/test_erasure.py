@@ -23,9 +23,9 @@ def test_erased_nothing_opens_it_and_the_log_is_as_right_as_before(plan: RunPlan
     drop("Bernd.txt", "Invoice 7, total due 12.00.")
     run(plan)
     before = log_bytes(plan)
-    with pytest.raises(pipeline.ErasureRefusedError, match="--archive"):
+    with pytest.raises(pipeline.keep.ErasureRefusedError, match="--archive"):
         pipeline.erase(plan.site, "Anna.txt", "asked for", rows=True)
-    with pytest.raises(pipeline.ErasureRefusedError, match="--rows"):
+    with pytest.raises(pipeline.keep.ErasureRefusedError, match="--rows"):
         pipeline.erase(plan.site, "Anna.txt", "asked for", archive=True)
     erased = pipeline.erase(plan.site, "Anna.txt", "asked for", archive=True, rows=True)
     assert (len(erased.entries), erased.rows, erased.named) == (2, 1, ()), "the document, and the report that shows it"
@@ -111,7 +111,7 @@ def test_a_container_that_is_held_is_not_erased_with_what_was_in_it(plan: RunPla
     drop("post.zip", zipped({"Anna.txt": LEASE.encode()}))
     run(plan)
     pipeline.hold(plan.site, "post.zip", "case 12")
-    with pytest.raises(pipeline.ErasureRefusedError, match="held by entry"):
+    with pytest.raises(pipeline.keep.ErasureRefusedError, match="held by entry"):
         pipeline.erase(plan.site, "post.zip!/Anna.txt", "x", archive=True, rows=True, containers=True)
     pipeline.release(plan.site, "post.zip", None, "closed")
     assert pipeline.erase(plan.site, "post.zip!/Anna.txt", "x", archive=True, rows=True, containers=True).around == ()
@@ -121,7 +121,7 @@ def test_a_held_document_is_not_erased(plan: RunPlan, drop: Drop) -> None:
     drop("Anna.txt", LEASE)
     run(plan)
     hold = pipeline.hold(plan.site, "Anna.txt", "case 12")
-    with pytest.raises(pipeline.ErasureRefusedError, match=f"held by entry {hold.number}: case 12"):
+    with pytest.raises(pipeline.keep.ErasureRefusedError, match=f"held by entry {hold.number}: case 12"):
         pipeline.erase(plan.site, "Anna.txt", "asked for", archive=True, rows=True)
     assert pipeline.verify(plan.site).complete
 
@@ -129,7 +129,7 @@ def test_a_held_document_is_not_erased(plan: RunPlan, drop: Drop) -> None:
 def test_of_a_job_that_is_not_private_bytes_and_rows_are_erased(plan: RunPlan, drop: Drop) -> None:
     drop("Anna.txt", LEASE)
     run(plan, private=False)
-    with pytest.raises(pipeline.ErasureRefusedError, match="its names stay in the log"):
+    with pytest.raises(pipeline.keep.ErasureRefusedError, match="its names stay in the log"):
         pipeline.erase(plan.site, "Anna.txt", "asked for")
     erased = pipeline.erase(plan.site, "Anna.txt", "asked for", archive=True)
     assert (erased.archive, erased.named) == (1, (of_kind(plan, "document")[0]["n"],))
@@ -137,7 +137,7 @@ def test_of_a_job_that_is_not_private_bytes_and_rows_are_erased(plan: RunPlan, d
     assert len(list(pipeline.results(plan.site))) == 1
     assert pipeline.verify(plan.site).complete
     assert pipeline.erase(plan.site, "Anna.txt", "asked for", archive=True, rows=True).rows == 1
-    with pytest.raises(pipeline.ErasureRefusedError, match="nothing of it is left"):
+    with pytest.raises(pipeline.keep.ErasureRefusedError, match="nothing of it is left"):
         pipeline.erase(plan.site, "Anna.txt", "asked for", archive=True, rows=True)
     assert pipeline.verify(plan.site).complete
 
@@ -147,7 +147,7 @@ def test_a_part_that_was_changed_is_not_written_anew(plan: RunPlan, drop: Drop) 
     run(plan)
     (part,) = plan.outbox.glob("*.parquet")
     part.write_bytes(part.read_bytes()[::-1])
-    with pytest.raises(pipeline.ErasureRefusedError, match="not the part that the log proves"):
+    with pytest.raises(pipeline.keep.ErasureRefusedError, match="not the part that the log proves"):
         pipeline.erase(plan.site, "Anna.txt", "asked for", archive=True, rows=True)
 
 

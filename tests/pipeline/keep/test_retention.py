@@ -11,8 +11,9 @@ import pytest
 
 import audit
 import pipeline
-from pipeline import Retention, RunPlan
+from pipeline import RunPlan
 from pipeline.keep.retention import Shelf, due
+from pipeline.plan import Retention
 from pipeline.records.entries import from_json
 from tests.pipeline.conftest import Witness, make_plan, make_site
 from tests.pipeline.outbox.test_recover import fill, run_and_die, tree

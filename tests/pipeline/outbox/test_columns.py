@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 import pipeline
-from pipeline import ExtractSettings, Field, RunPlan
+from pipeline import RunPlan
 from pipeline.outbox.schema import table_schema
+from pipeline.tasks import ExtractSettings, Field
 from tests.pages import blocks, text_of
 from tests.pipeline.conftest import Witness, make_plan
 

@@ -12,10 +12,20 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline import AskSettings, ClassifySettings, ExtractSettings, Field, Label, Site, write_table
+from pipeline import Site
 from pipeline.document import Row
 from pipeline.outbox.tables.flat import Layout
-from pipeline.tasks import BatchSettings, SummarizeSettings, Task
+from pipeline.outbox.tables.writing import write_table
+from pipeline.tasks import (
+    AskSettings,
+    BatchSettings,
+    ClassifySettings,
+    ExtractSettings,
+    Field,
+    Label,
+    SummarizeSettings,
+    Task,
+)
 from tests.pipeline.outbox.test_tables import element, row
 
 BILLS = ExtractSettings(

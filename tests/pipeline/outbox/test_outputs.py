@@ -13,8 +13,10 @@ import pytest
 
 import audit
 import pipeline
-from pipeline import BatchSettings, Choice, Failure, Retention, RunPlan, Site, Writing
+from pipeline import Choice, Failure, RunPlan, Site
 from pipeline.outbox.placement import staged_name
+from pipeline.plan import Retention
+from pipeline.tasks import BatchSettings, Writing
 from tests.pipeline.conftest import Witness, make_plan, make_site
 
 USED = Writing(context=1024, max_tokens=40, cache_mib=64)

@@ -16,12 +16,14 @@ import pyarrow.parquet as pq
 import pytest
 from python_calamine import CalamineWorkbook
 
-from pipeline import FORMATS, Site, TableRefusedError, write_table
+from pipeline import Site
 from pipeline.document import Row
 from pipeline.outbox.placement import archive_folder
 from pipeline.outbox.schema import table_schema
-from pipeline.outbox.tables import xlsx
+from pipeline.outbox.tables import FORMATS, xlsx
+from pipeline.outbox.tables.base import TableRefusedError
 from pipeline.outbox.tables.csv import as_it_was, harmless
+from pipeline.outbox.tables.writing import write_table
 
 EVIL = ('=HYPERLINK("http://evil.example","pay")', "+49 30 1234", "-2+3", "@SUM(A1)", "\t=1", "＝1+1")  # noqa: RUF001
 PLACE = {"page": 2, "start": 3, "end": 8, "text": "12.00", "section": None}

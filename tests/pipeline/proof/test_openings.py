@@ -12,7 +12,8 @@ import pytest
 
 import audit
 import pipeline
-from pipeline import RunPlan, Verification
+from pipeline import RunPlan
+from pipeline.proof.verify import Verification
 from tests.pipeline.conftest import Witness, copied, make_plan, make_site
 from tests.pipeline.outbox.test_recover import fill, run_and_die
 from tests.pipeline.test_containers import zipped

@@ -11,16 +11,18 @@ import pytest
 
 import audit
 import pipeline
-from pipeline import Choice, Failure, Limits, Replay, RunPlan, Site, SummarizeSettings, Verdict
+from pipeline import Choice, Failure, Limits, RunPlan, Site
 from pipeline.document import Row
 from pipeline.outbox.deletion import delete
 from pipeline.outbox.schema import RUN_COLUMNS
 from pipeline.parse import find_tesseract
 from pipeline.plan import Ocr
-from pipeline.proof.judge import Judge, unreplayable
+from pipeline.proof.judge import Judge, Verdict, unreplayable
+from pipeline.proof.replay import Replay
 from pipeline.records.entries import from_json
 from pipeline.records.journal import open_journal
 from pipeline.records.types import DeletedByRule, Document
+from pipeline.tasks import SummarizeSettings
 from pipeline.tasks.classify import answers as classify
 from tests.faults.samples import SAMPLES
 from tests.models import write_bert_folder
@@ -176,7 +178,7 @@ def test_the_model_is_the_file_with_its_bytes(done: RunPlan, tmp_path: Path) -> 
     gone = pipeline.replay(done.site, Choice(document="a.txt")).rows[0]
     assert (gone.verdict, gone.differs) == (Verdict.INCOMPARABLE, ("model",))
     shutil.copy(kept, models / "called otherwise.gguf")
-    pipeline.import_model(models, write_bert_folder(tmp_path / "hf", seed=1), "q8_0", "tiny")
+    pipeline.answer.import_model(models, write_bert_folder(tmp_path / "hf", seed=1), "q8_0", "tiny")
     assert verdicts(pipeline.replay(done.site, Choice(document="a.txt"))) == {"a.txt": "identical"}
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import engine
-from pipeline import ModelRefusedError, Quality, RunPlan
+from pipeline import ModelRefusedError, RunPlan
+from pipeline.plan import Quality
 from pipeline.quality.documents import eval_digest, read_truths
 from pipeline.quality.gate import Qualifications, demand, refuse_unqualified
 from pipeline.records.types import Qualified

@@ -11,16 +11,13 @@ import pyarrow.dataset as ds
 import pytest
 
 import pipeline
-from pipeline import (
-    RunPlan,
-    Site,
-    SummarizeSettings,
-)
+from pipeline import RunPlan, Site
 from pipeline.outbox import commit
 from pipeline.outbox.schema import table_schema
 from pipeline.records.current import RowKey, replaced
 from pipeline.records.entries import read_entries
 from pipeline.records.types import Document
+from pipeline.tasks import SummarizeSettings
 from tests.pipeline.conftest import Witness
 from tests.pipeline.tables import old_schema, write_part
 from tests.thorough import part
@@ -128,7 +125,10 @@ def test_parts_of_an_earlier_version_are_read_verified_and_replayed(
     (plan.site.root / "models").mkdir()
     shutil.copy(plan.model.path, plan.site.root / "models" / "tiny.gguf")
     replayed = pipeline.replay(plan.site, pipeline.Choice())
-    assert {row.verdict for row in replayed.rows} == {pipeline.Verdict.IDENTICAL, pipeline.Verdict.UNREPLAYABLE}
+    assert {row.verdict for row in replayed.rows} == {
+        pipeline.proof.Verdict.IDENTICAL,
+        pipeline.proof.Verdict.UNREPLAYABLE,
+    }
     recalled = pipeline.recall(plan.site, next(iter(pipeline.results(plan.site)))["model_sha256"])
     assert sum(each.holds for each in recalled.results.values()) == len(expected)
 

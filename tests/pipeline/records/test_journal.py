@@ -34,23 +34,23 @@ def held(site: Site) -> Iterator[audit.Log]:
 
 
 def test_a_record_is_committed_where_nobody_holds_the_log(site: Site) -> None:
-    assert pipeline.record(site, from_json(READ)) == pipeline.Recorded(n=0)
-    assert pipeline.record(site, from_json(READ)) == pipeline.Recorded(n=1)
+    assert pipeline.records.record(site, from_json(READ)) == pipeline.records.Recorded(n=0)
+    assert pipeline.records.record(site, from_json(READ)) == pipeline.records.Recorded(n=1)
     assert [(e["run"], e["job"], "handed" in e) for e in entries(site)] == [("", "sort", False)] * 2
     assert not folder_of(site).exists()
 
 
 def test_a_record_behind_what_was_cut_is_told_by_its_own_number(site: Site) -> None:
-    pipeline.record(site, from_json(READ))
+    pipeline.records.record(site, from_json(READ))
     with next((site.audit / "entries").iterdir()).open("ab") as segment:
         segment.write(b'{"boot":"')
-    assert pipeline.record(site, from_json(READ)) == pipeline.Recorded(n=2)
+    assert pipeline.records.record(site, from_json(READ)) == pipeline.records.Recorded(n=2)
     assert [entry["n"] for entry in entries(site, "recovered.cut")] == [1]
 
 
 def test_a_record_is_handed_to_the_holder_who_takes_it_with_its_next_commit(site: Site) -> None:
     with open_journal(site) as journal:
-        assert pipeline.record(site, from_json(READ)) == pipeline.Recorded(handed=True)
+        assert pipeline.records.record(site, from_json(READ)) == pipeline.records.Recorded(handed=True)
         assert len(waiting(site)) == 1
         journal.commit([AsItIs({"type": "other", "run": "r"})])
         assert waiting(site) == []
@@ -64,16 +64,16 @@ def test_a_record_is_handed_to_the_holder_who_takes_it_with_its_next_commit(site
 
 def test_what_came_after_the_last_commit_is_taken_when_the_log_is_let_go(site: Site) -> None:
     with open_journal(site):
-        pipeline.record(site, from_json(READ))
+        pipeline.records.record(site, from_json(READ))
     assert (len(entries(site)), waiting(site)) == (1, [])
 
 
 def test_what_a_holder_left_is_taken_by_the_next_record(site: Site) -> None:
     with held(site):
-        pipeline.record(site, from_json(READ))
-        pipeline.record(site, from_json({**READ, "limit": 7}))
+        pipeline.records.record(site, from_json(READ))
+        pipeline.records.record(site, from_json({**READ, "limit": 7}))
     assert len(waiting(site)) == 2
-    assert pipeline.record(site, from_json({**READ, "limit": 8})).n == 0
+    assert pipeline.records.record(site, from_json({**READ, "limit": 8})).n == 0
     assert [e["limit"] for e in entries(site)] == [8, None, 7]
     assert waiting(site) == []
 
@@ -82,7 +82,7 @@ def test_a_record_that_was_committed_and_not_removed_is_not_committed_again(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with held(site):
-        pipeline.record(site, from_json(READ))
+        pipeline.records.record(site, from_json(READ))
     kept = {name: (folder_of(site) / name).read_bytes() for name in waiting(site)}
     for _ in range(3):
         for name, body in kept.items():
@@ -96,7 +96,7 @@ def test_a_record_that_was_committed_and_not_removed_is_not_committed_again(
 def test_a_file_that_cannot_be_removed_is_taken_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     unlink = Path.unlink
     with held(site):
-        pipeline.record(site, from_json(READ))
+        pipeline.records.record(site, from_json(READ))
     monkeypatch.setattr(Path, "unlink", lambda path, missing_ok=False: _refuse(path, unlink))
     for _ in range(2):
         with contextlib.closing(Journal(site)) as journal:
@@ -162,11 +162,11 @@ PROOFS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("wrong", FORGED.values(), ids=FORGED)
 def test_what_is_no_record_is_refused_with_its_owner_and_moved_aside(site: Site, wrong: bytes | dict[str, Any]) -> None:
     with held(site):
-        pipeline.record(site, from_json(READ))
+        pipeline.records.record(site, from_json(READ))
     (name,) = waiting(site)
     path = folder_of(site) / name
     path.write_bytes(wrong if isinstance(wrong, bytes) else audit.canonical({**json.loads(path.read_text()), **wrong}))
-    assert pipeline.record(site, from_json(READ)).n == 0
+    assert pipeline.records.record(site, from_json(READ)).n == 0
     (refused,) = entries(site, "handover.refused")
     assert (refused["file"], refused["owner"]) == (name, refused["user"])
     assert refused["reason"]
@@ -190,7 +190,7 @@ def test_what_proves_something_is_never_taken_from_the_folder(site: Site, kind: 
     path = handed_over(site, {"type": kind, "run": "", **PROOFS[kind]})
     body = path.read_bytes()
     for _ in range(2):
-        pipeline.record(site, from_json(READ))
+        pipeline.records.record(site, from_json(READ))
     assert not entries(site, kind)
     (refused,) = entries(site, "handover.refused")
     assert (refused["file"], path.exists()) == (path.name, False)
@@ -200,7 +200,7 @@ def test_what_proves_something_is_never_taken_from_the_folder(site: Site, kind: 
 @pytest.mark.parametrize("kind", ["exported", "model.admitted"])
 def test_what_proves_something_is_not_handed_over_either(site: Site, kind: str) -> None:
     with held(site):
-        recorded = pipeline.record(site, from_json({"type": kind, "run": "", **PROOFS[kind]}))
+        recorded = pipeline.records.record(site, from_json({"type": kind, "run": "", **PROOFS[kind]}))
         with pytest.raises(ValueError, match="never handed over"):
             hand_over(site, from_json({"type": kind, "run": "", **PROOFS[kind]}))
     assert (recorded.n, recorded.handed, waiting(site)) == (None, False, [])
@@ -233,24 +233,24 @@ def test_links_pipes_and_foreign_names_are_refused_and_not_followed(site: Site, 
     os.mkfifo(folder_of(site) / "b.json")
     (folder_of(site) / "c.json").mkdir()
     (folder_of(site) / "d.json.tmp").write_text("being written")
-    assert pipeline.record(site, from_json(READ)).n == 0
+    assert pipeline.records.record(site, from_json(READ)).n == 0
     assert [e["file"] for e in entries(site, "handover.refused")] == ["a\\x1b[2J.json", "b.json", "c.json"]
     assert site.key_file.exists()
     kept = [e["kept"] for e in entries(site, "handover.refused")]
     assert {path.name for path in folder_of(site).iterdir()} == {*kept, "d.json.tmp"}
-    assert pipeline.record(site, from_json(READ)).n == 4, "each is told once"
+    assert pipeline.records.record(site, from_json(READ)).n == 4, "each is told once"
 
 
 def test_a_log_that_can_neither_be_written_nor_handed_to_says_why(site: Site) -> None:
     site.state.write_text("no folder")
     with held(site):
-        recorded = pipeline.record(site, from_json(READ))
+        recorded = pipeline.records.record(site, from_json(READ))
     assert recorded.n is None
     assert not recorded.handed
     assert "held by process" in str(recorded.why)
     site.state.unlink()
     (site.audit / "checkpoint").write_bytes(b"forged")
-    recorded = pipeline.record(site, from_json(READ))
+    recorded = pipeline.records.record(site, from_json(READ))
     assert "checkpoint" in str(recorded.why)
     assert not folder_of(site).exists()
 
@@ -265,14 +265,14 @@ def test_commands_make_the_records_of_the_table_only(facts: dict[str, Any]) -> N
 
 def test_a_run_takes_up_what_is_handed_to_it(plan: RunPlan, drop: Any) -> None:
     drop("lease.txt", "The landlord leases the flat to the tenant.")
-    seen: list[pipeline.Recorded] = []
+    seen: list[pipeline.records.Recorded] = []
 
     class Reading(Witness):
         def finished(self, path: str, state: str, reason: str | None) -> None:
-            seen.append(pipeline.record(plan.site, from_json(READ)))
+            seen.append(pipeline.records.record(plan.site, from_json(READ)))
 
     pipeline.run(plan, observer=Reading())
-    assert seen == [pipeline.Recorded(handed=True)]
+    assert seen == [pipeline.records.Recorded(handed=True)]
     (entry,) = entries(plan.site)
     (part,) = entries(plan.site, "part")
     assert entry["n"] == part["n"] + 1
@@ -284,7 +284,7 @@ def test_many_are_taken_in_the_order_of_their_times(site: Site) -> None:
     with held(site):
         for number in range(300):
             hand_over(site, from_json({**READ, "limit": number}))
-    pipeline.record(site, from_json({**READ, "limit": 300}))
+    pipeline.records.record(site, from_json({**READ, "limit": 300}))
     limits = [e["limit"] for e in entries(site)]
     assert (limits[0], sorted(limits)) == (300, list(range(301)))
 
@@ -301,9 +301,9 @@ def test_a_clock_that_was_set_is_said(
         return audit.Stamp(f"2026-11-20T{hour:02d}:00:00.000000Z", boot, 10**9 + seconds * 10**6, "here", "me")
 
     monkeypatch.setattr(audit, "stamp_now", lambda: stamp(12, 0, "a"))
-    pipeline.record(site, from_json(READ))
+    pipeline.records.record(site, from_json(READ))
     monkeypatch.setattr(audit, "stamp_now", lambda: stamp(12 + hours, uptime_s, boot))
-    pipeline.record(site, from_json(READ))
+    pipeline.records.record(site, from_json(READ))
     steps = entries(site, "clock.stepped")
     assert [step["seconds"] for step in steps] == ([] if expected is None else [expected])
     assert all(step["before"] == "2026-11-20T12:00:00.000000Z" for step in steps)
@@ -323,7 +323,7 @@ def test_the_log_is_waited_for_as_long_as_is_asked(site: Site) -> None:
 def test_a_link_in_the_place_of_the_folder_reaches_nothing(site: Site, tmp_path: Path) -> None:
     """Whoever may write to state/ gets no file of another folder renamed or removed, nor a record put there."""
     with held(site):
-        pipeline.record(site, from_json(READ))
+        pipeline.records.record(site, from_json(READ))
     (tmp_path / "other").mkdir()
     (record,) = folder_of(site).iterdir()
     record.rename(tmp_path / "other" / record.name)
@@ -332,8 +332,8 @@ def test_a_link_in_the_place_of_the_folder_reaches_nothing(site: Site, tmp_path:
     (tmp_path / "other" / "reason.json").write_bytes(b"{}")
     there = sorted(path.name for path in (tmp_path / "other").iterdir())
     with held(site):
-        told = pipeline.record(site, from_json(READ))
+        told = pipeline.records.record(site, from_json(READ))
     assert not told.handed
     assert "nor can it be handed over" in (told.why or "")
-    assert pipeline.record(site, from_json(READ)) == pipeline.Recorded(n=0)
+    assert pipeline.records.record(site, from_json(READ)) == pipeline.records.Recorded(n=0)
     assert sorted(path.name for path in (tmp_path / "other").iterdir()) == there

@@ -162,7 +162,7 @@ def test_openings_that_are_none_open_nothing(plan: RunPlan, drop: Drop, body: st
 def test_rules_delete_from_private_jobs_too(plan: RunPlan, drop: Drop) -> None:
     drop("Anna.txt", LEASE)
     run(plan)
-    run(plan, retention=pipeline.Retention(0, 0))
+    run(plan, retention=pipeline.plan.Retention(0, 0))
     assert not tree(plan.archive)
     assert not tree(plan.outbox)
     assert pipeline.verify(plan.site).complete

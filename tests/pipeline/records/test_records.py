@@ -71,7 +71,7 @@ def test_every_entry_has_exactly_the_members_of_the_table(plan: RunPlan, drop: D
     pipeline.decide(plan.site, pipeline.Review("sort", row["audit_index"], "accepted", "Ada"))
     (requests.folder_of(plan.site)).mkdir()
     (requests.folder_of(plan.site) / "bad.json").write_text("{}")
-    pipeline.take_up_reviews(plan.site)
+    pipeline.review.take_up_reviews(plan.site)
     pipeline.hold(plan.site, "lease.txt", "a lawsuit")
     pipeline.release(plan.site, "lease.txt", None, "it is over")
     pipeline.erase(plan.site, "lease.txt", "request 7", archive=True, rows=True)
@@ -80,7 +80,7 @@ def test_every_entry_has_exactly_the_members_of_the_table(plan: RunPlan, drop: D
         go(replace(plan, model=replace(plan.model, sha256="0" * 64)))
     (plan.site.root / "version.json").write_text('{"format": 1, "version": "0.0.9"}')
     for kind, facts in COMMANDS.items():
-        assert pipeline.record(plan.site, from_json({"type": kind, "run": "", **facts})).n is not None
+        assert pipeline.records.record(plan.site, from_json({"type": kind, "run": "", **facts})).n is not None
     made = entries(plan)
     for entry in made:
         common = {"run", "job", "handed"}

@@ -9,22 +9,21 @@ from pathlib import Path
 import pytest
 
 import audit
-from pipeline import (
+from pipeline import RunPlan, run
+from pipeline.plan import Ocr
+from pipeline.records.settings import KeptSettings, job_digest, restored_plan, settings_records, settings_text
+from pipeline.records.types import SettingsPiece
+from pipeline.tasks import (
+    PROMPTS,
     AskSettings,
     ClassifySettings,
     ExtractSettings,
     Field,
     Label,
-    Ocr,
-    RunPlan,
     SummarizeSettings,
     Task,
     Writing,
-    run,
 )
-from pipeline.records.settings import KeptSettings, job_digest, restored_plan, settings_records, settings_text
-from pipeline.records.types import SettingsPiece
-from pipeline.tasks import PROMPTS
 from tests.pipeline.conftest import Witness, make_plan
 
 MODEL = "ab" * 32

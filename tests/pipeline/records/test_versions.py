@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from pipeline import Filter, Rerun, RunPlan, results
+from pipeline import RunPlan, results
 from pipeline.index.index import open_index
+from pipeline.index.values import Filter
+from pipeline.plan import Rerun
 from pipeline.records.current import RowKey, Versions
 from pipeline.records.entries import read_entries
 from pipeline.records.types import RunStarted

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline import differences, settings_in_words
 from pipeline.records.entries import from_json
+from pipeline.records.settings import differences, settings_in_words
 from pipeline.records.types import KINDS
 from tests.pipeline.records.samples import completed
 

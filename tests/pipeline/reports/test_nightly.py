@@ -14,7 +14,8 @@ import pytest
 
 import audit
 import pipeline
-from pipeline import Retention, RunPlan
+from pipeline import RunPlan
+from pipeline.plan import Retention
 from pipeline.records.entries import read_entries
 from pipeline.records.nights import night_of, night_of_run
 from pipeline.records.types import Reported

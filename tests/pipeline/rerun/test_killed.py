@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 import pipeline
-from pipeline import Rerun, RunPlan, Site
+from pipeline import RunPlan, Site
 from pipeline.answer import compute
+from pipeline.plan import Rerun
 from pipeline.records.entries import read_entries
 from pipeline.records.types import Document, RunFinished, RunStarted
 from tests.pipeline.conftest import Witness, make_plan, make_site

@@ -12,14 +12,16 @@ import pytest
 import audit
 import engine
 import pipeline
-from pipeline import Failure, Label, Rerun, Retention, Review, RunPlan
+from pipeline import Failure, Review, RunPlan
 from pipeline.answer import compute
 from pipeline.inbox.intake import ALTERED, GONE
 from pipeline.keep.retention import Shelf
+from pipeline.plan import Rerun, Retention
 from pipeline.proof.choose import Choice
 from pipeline.records import index
 from pipeline.records.entries import fold, read_entries
 from pipeline.records.types import Document, RunStarted
+from pipeline.tasks import Label
 from tests.models import write_bert_folder
 from tests.pipeline.conftest import TASK, Witness
 from tests.pipeline.outbox.test_recover import tree
@@ -76,14 +78,14 @@ def test_rows_of_other_settings_get_another_in_their_place(ran: RunPlan) -> None
     plan = changed(ran)
     report = rerun(plan)
     assert (report.seen, report.counts["done"], report.known) == (3, 3, 0)
-    assert report.rerun == pipeline.Rerunning({"settings": 3}, 0, continued=False)
+    assert report.rerun == pipeline.report.Rerunning({"settings": 3}, 0, continued=False)
     assert made(plan) == list(before.items())  # in the order of their rows
     assert len({row["job_digest"] for row in rows(plan).values()}) == 1
     assert tree(ran.archive) == kept
     assert rerun(plan).seen == 0
     check = pipeline.verify(plan.site)
     assert (check.ok, check.absent) == (True, ())
-    assert replayed(plan) == {pipeline.Verdict.IDENTICAL: 6}
+    assert replayed(plan) == {pipeline.proof.Verdict.IDENTICAL: 6}
 
 
 def test_the_log_says_what_was_asked_for(ran: RunPlan) -> None:
@@ -96,9 +98,12 @@ def test_the_log_says_what_was_asked_for(ran: RunPlan) -> None:
 
 def test_todays_settings_are_left_unless_all_is_asked_for(ran: RunPlan) -> None:
     report = rerun(ran)
-    assert (report.seen, report.rerun) == (0, pipeline.Rerunning({}, 3, continued=False))
+    assert (report.seen, report.rerun) == (0, pipeline.report.Rerunning({}, 3, continued=False))
     report = rerun(ran, everything=True)
-    assert (report.counts["done"], report.rerun) == (3, pipeline.Rerunning({"everything": 3}, 0, continued=False))
+    assert (report.counts["done"], report.rerun) == (
+        3,
+        pipeline.report.Rerunning({"everything": 3}, 0, continued=False),
+    )
 
 
 def test_by_state_label_text_and_night(ran: RunPlan, drop: Drop) -> None:
@@ -108,11 +113,14 @@ def test_by_state_label_text_and_night(ran: RunPlan, drop: Drop) -> None:
     go(replace(ran, task=STRICT))
     assert states(ran)["odd.txt"] == "abstained"
     plan = changed(ran)
-    assert pipeline.foresee_rerun(replace(plan, rerun=Rerun(states=("abstained",)))).paths == ("odd.txt",)
-    assert pipeline.foresee_rerun(replace(plan, rerun=Rerun(text="OTHER"))).paths == ("b/other.txt",)
+    assert pipeline.rerun.foresee_rerun(replace(plan, rerun=Rerun(states=("abstained",)))).paths == ("odd.txt",)
+    assert pipeline.rerun.foresee_rerun(replace(plan, rerun=Rerun(text="OTHER"))).paths == ("b/other.txt",)
     labelled = {path for path, row in rows(ran).items() if row["label"] == label and row["state"] == "done"}
-    assert set(pipeline.foresee_rerun(replace(plan, rerun=Rerun(labels=(label,), states=("done",)))).paths) == labelled
-    assert pipeline.foresee_rerun(replace(plan, rerun=Rerun(night="2020-01-01"))).paths == ()
+    assert (
+        set(pipeline.rerun.foresee_rerun(replace(plan, rerun=Rerun(labels=(label,), states=("done",)))).paths)
+        == labelled
+    )
+    assert pipeline.rerun.foresee_rerun(replace(plan, rerun=Rerun(night="2020-01-01"))).paths == ()
     rerun(plan, states=("abstained",))
     assert [path for path, _ in made(plan)] == ["odd.txt"]
 
@@ -133,7 +141,7 @@ def test_a_sample_is_the_same_by_its_seed_and_goes_on(
         drop(f"{i}.txt", LEASE + f" Number {i}.".encode())
     go(ran)
     plan = replace(changed(ran), part_documents=2)
-    whole = pipeline.foresee_rerun(replace(plan, rerun=Rerun(sample=8, seed="s")))
+    whole = pipeline.rerun.foresee_rerun(replace(plan, rerun=Rerun(sample=8, seed="s")))
     assert len(whole.paths) == 8
     witness = Witness()
     report = pipeline.run(
@@ -210,7 +218,7 @@ def test_each_copy_that_has_an_answer_gets_another(plan: RunPlan, drop: Drop, ru
     assert dict(made(plan)) == before
     notes = [row["notes"] for row in rows(plan).values()]
     assert notes == [[], [] if rule == "process" else ["the same bytes as a.txt"]]
-    assert replayed(plan) == {pipeline.Verdict.IDENTICAL: 4}
+    assert replayed(plan) == {pipeline.proof.Verdict.IDENTICAL: 4}
 
 
 def test_a_job_that_answers_copies_no_longer_answers_the_first_of_them(plan: RunPlan, drop: Drop) -> None:
@@ -244,7 +252,7 @@ def test_containers_and_what_is_in_them_are_answered_by_themselves(plan: RunPlan
         p: [row[each] for each in same] for p, row in before.items()
     }
     assert rerun(changed(plan)).seen == 0
-    assert replayed(plan) == {pipeline.Verdict.IDENTICAL: 8}
+    assert replayed(plan) == {pipeline.proof.Verdict.IDENTICAL: 8}
     inner = rerun(plan, folder="post.zip!/mail.eml!")
     assert [path for path, _ in made(plan)] == ["post.zip!/mail.eml!/invoice.txt"]
     assert inner.counts["done"] == 1
@@ -277,7 +285,11 @@ def test_what_a_person_decides_while_it_goes_on_stays(ran: RunPlan) -> None:
 
         def note(self, event: str, **facts: str | int | float | None) -> None:
             super().note(event, **facts)
-            if event == "part committed" and not pipeline.reviews_waiting(ran.site) and "b/other.txt" in self.states:
+            if (
+                event == "part committed"
+                and not pipeline.review.reviews_waiting(ran.site)
+                and "b/other.txt" in self.states
+            ):
                 review = Review("sort", before["b/other.txt"], "rejected", "Ada", "no document")
                 assert self.decided or pipeline.decide(ran.site, review).waits
                 self.decided = True
@@ -340,7 +352,7 @@ def test_another_model_is_told_apart(ran: RunPlan, tmp_path: Path) -> None:
     folder = write_bert_folder(tmp_path / "hf")
     engine.import_model(folder, tmp_path / "other.gguf", file_type="q8_0", name="another")
     plan = replace(ran, model=pipeline.ModelRef("other", tmp_path / "other.gguf", None))
-    assert pipeline.foresee_rerun(replace(plan, rerun=Rerun())).told.why == {"model": 3}
+    assert pipeline.rerun.foresee_rerun(replace(plan, rerun=Rerun())).told.why == {"model": 3}
 
 
 def test_the_story_of_a_document_has_both_rows(ran: RunPlan) -> None:
@@ -372,7 +384,7 @@ def test_other_questions_do_not_go_on_with_it(ran: RunPlan) -> None:
     plan = changed(ran)
     assert pipeline.run(replace(plan, rerun=Rerun(everything=True)), observer=Witness(), stop=lambda: True).interrupted
     foreseen = [
-        pipeline.foresee_rerun(replace(its, rerun=Rerun(**asked))).told.continued
+        pipeline.rerun.foresee_rerun(replace(its, rerun=Rerun(**asked))).told.continued
         for its, asked in ((plan, {"everything": True}), (plan, {}), (ran, {"everything": True}))
     ]
     assert foreseen == [True, False, False]
@@ -384,7 +396,7 @@ def test_a_long_log_remembers_a_rerun_that_was_cut_off(ran: RunPlan, monkeypatch
     assert pipeline.run(plan, observer=Witness(), stop=lambda: True).interrupted
     go(changed(ran))  # which goes on with the history that the rerun remembered
     assert (ran.site.state / "history" / "sort.sqlite").exists()
-    assert pipeline.foresee_rerun(plan).told.continued
+    assert pipeline.rerun.foresee_rerun(plan).told.continued
     report = pipeline.run(plan, observer=Witness())
     assert report.rerun is not None
     assert (report.rerun.continued, report.counts["done"]) == (True, 2)

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 import pipeline
-from pipeline import ClassifySettings, ExamplesRefusedError, Field, Label, Review, Row, RunPlan
+from pipeline import Review, RunPlan
+from pipeline.document import Row
 from pipeline.plan import Retention
 from pipeline.review.examples import review_examples
-from pipeline.tasks.examples import Mistake
+from pipeline.tasks import ClassifySettings, Field, Label
+from pipeline.tasks.examples import ExamplesRefusedError, Mistake
 from pipeline.tasks.extract.decided import taught
 from tests.pipeline.conftest import TASK, Witness
 
@@ -65,7 +67,7 @@ def test_a_head_is_learned_from_them_and_a_job_is_measured_on_them(decided: RunP
         report = pipeline.learn_head(decided, file, lambda done, total, what: None)
     assert report.examples == 12
     with review_examples(decided, placed=False) as file:
-        found = pipeline.qualify(decided, pipeline.Asked(source=file), lambda done, total, what: None)
+        found = pipeline.qualify(decided, pipeline.quality.Asked(source=file), lambda done, total, what: None)
     assert found.documents == 12
     assert decided.task == TASK
 

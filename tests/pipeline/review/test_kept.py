@@ -56,10 +56,10 @@ def test_of_a_private_job_the_log_says_only_that_a_row_has_another_state(plan: R
     with open_journal(site):  # what is refused of it, too, is told without its names
         pipeline.decide(site, Review("sort", number, "rejected", "Ada Byron"))
         pipeline.decide(site, Review("sort", number, "accepted", "Bob"))
-    pipeline.take_up_reviews(site)
+    pipeline.review.take_up_reviews(site)
     (refused,) = [entry for entry in read_entries(site) if isinstance(entry, ReviewRefused)]
     assert refused.reason.startswith("it was refused; the job is private")
-    assert "Ada Byron rejected it" in pipeline.reviews_refused(site)[0].why
+    assert "Ada Byron rejected it" in pipeline.review.reviews_refused(site)[0].why
 
 
 def test_an_erasure_that_was_killed_takes_what_was_made_of_the_document_with_it(
@@ -84,7 +84,7 @@ def test_an_erasure_that_was_killed_takes_what_was_made_of_the_document_with_it(
         with pytest.raises(KeyboardInterrupt):
             pipeline.erase(site, document, "asked for", archive=True, rows=True)
     assert requests.waiting(site)
-    pipeline.take_up_reviews(site)
+    pipeline.review.take_up_reviews(site)
     assert not any(requests.folder_of(site).iterdir())
     assert not (site.state / "vectors").exists()
 
@@ -169,7 +169,7 @@ def test_a_decision_that_nobody_signed_is_found(plan: RunPlan, drop: Drop) -> No
 def test_an_export_and_a_search_tell_of_it(plan: RunPlan, drop: Drop, tmp_path: Path) -> None:
     site = run(plan, drop)
     number = decide(site, "lease.txt", reason="no <b>lease</b>")
-    (found,) = pipeline.search(site, pipeline.Query(outcome="rejected")).rows
+    (found,) = pipeline.search(site, pipeline.proof.Query(outcome="rejected")).rows
     assert (found["entry"], found["decided_by"], found["decision"]) == (number, "Ada Byron", "rejected")
     pipeline.export(site, tmp_path / "export")
     report = (tmp_path / "export" / "report.html").read_text()

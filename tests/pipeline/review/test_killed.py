@@ -85,9 +85,9 @@ def test_taking_up_killed_before_every_change(tmp_path: Path, tiny_model: Path, 
     while killed:
         plan = copied(whole, tmp_path / str(step))
         before = len(list(read_entries(plan.site)))
-        killed = die(plan.site.root, step, lambda site=plan.site: pipeline.take_up_reviews(site))  # type: ignore[misc]
+        killed = die(plan.site.root, step, lambda site=plan.site: pipeline.review.take_up_reviews(site))  # type: ignore[misc]
         cut += killed and len(list(read_entries(plan.site))) > before
-        pipeline.take_up_reviews(plan.site)
+        pipeline.review.take_up_reviews(plan.site)
         if step % 2:
             pipeline.run(plan, observer=Witness())  # a run begins after it
         check(plan.site, step)
@@ -99,7 +99,7 @@ def test_taking_up_killed_before_every_change(tmp_path: Path, tiny_model: Path, 
 
 def test_a_decision_killed_before_every_change_is_there_or_is_not(tmp_path: Path, tiny_model: Path) -> None:
     whole = made(tmp_path, tiny_model, private=False)
-    pipeline.take_up_reviews(whole.site)
+    pipeline.review.take_up_reviews(whole.site)
     seen = row(whole.site, "lease.txt")["audit_index"]
     step, killed, there = 0, True, 0
     review = Review("sort", seen, "corrected", "Cy", None, {"label": "lease"})

@@ -13,12 +13,13 @@ import pytest
 
 import audit
 import pipeline
-from pipeline import Review, ReviewRefusedError, RunPlan, Site
+from pipeline import Review, RunPlan, Site
 from pipeline.records import requests
 from pipeline.records.entries import read_entries
 from pipeline.records.journal import Journal, open_journal
 from pipeline.records.requests import Request
 from pipeline.records.types import Document, Record, ReviewerKeyAdmitted, ReviewRefused, RunFinished
+from pipeline.tasks.correcting import ReviewRefusedError
 from tests.pipeline.conftest import Witness, make_plan
 
 Drop = Callable[[str, bytes | str], Path]
@@ -65,11 +66,11 @@ def test_a_decision_waits_while_a_run_holds_the_log_and_is_taken_up_after_it(don
     with open_journal(site):
         outcome = pipeline.decide(site, Review("sort", seen, "rejected", "Ada", "wrong"))
         assert (outcome.n, outcome.waits) == (None, True)
-        assert pipeline.reviews_waiting(site) == [Review("sort", seen, "rejected", "Ada", "wrong")]
+        assert pipeline.review.reviews_waiting(site) == [Review("sort", seen, "rejected", "Ada", "wrong")]
         assert decided(site) == []
-    assert len(pipeline.take_up_reviews(site).rows) == 1
+    assert len(pipeline.review.take_up_reviews(site).rows) == 1
     assert [entry.review.by for entry in decided(site) if entry.review] == ["Ada"]
-    assert pipeline.reviews_waiting(site) == []
+    assert pipeline.review.reviews_waiting(site) == []
     assert pipeline.verify(site).complete
 
 
@@ -130,11 +131,11 @@ def test_decisions_are_taken_up_after_each_part(done: RunPlan, drop: Drop) -> No
 def test_what_was_changed_after_it_was_signed_is_refused(done: RunPlan, changes: dict[str, Any], why: str) -> None:
     request = left(done.site, "lease.txt")
     requests.leave(done.site, replace(request, **changes))
-    taken = pipeline.take_up_reviews(done.site)
+    taken = pipeline.review.take_up_reviews(done.site)
     assert taken.refused == {f"{request.id}.json": why}
     (refused,) = of_type(done.site, ReviewRefused)
     assert (refused.reason, refused.of, refused.by) == (why, None, None)
-    (told,) = pipeline.reviews_refused(done.site)
+    (told,) = pipeline.review.reviews_refused(done.site)
     assert told.why == why
     assert (decided(done.site), requests.waiting(done.site)) == ([], [])
     assert pipeline.verify(done.site).complete
@@ -148,16 +149,18 @@ def test_a_key_that_the_log_does_not_admit_signs_nothing(done: RunPlan, tmp_path
     audit.generate_key(requests.key_file(forger), f"{site.origin}/review")
     request = requests.sign(forger, replace(left(site, "lease.txt"), by="Eve"))
     requests.leave(site, request)
-    assert list(pipeline.take_up_reviews(site).refused.values()) == ["no key that the log admits signed it as it is"]
+    assert list(pipeline.review.take_up_reviews(site).refused.values()) == [
+        "no key that the log admits signed it as it is"
+    ]
     assert decided(site) == []
 
 
 def test_a_request_that_was_taken_up_is_not_taken_up_again(done: RunPlan) -> None:
     site = done.site
     request = left(site, "lease.txt")
-    pipeline.take_up_reviews(site)
+    pipeline.review.take_up_reviews(site)
     requests.leave(site, request)
-    (why,) = pipeline.take_up_reviews(site).refused.values()
+    (why,) = pipeline.review.take_up_reviews(site).refused.values()
     assert why == f"it was taken up before, as entry {decided(site)[0].n} says"
     (refused,) = of_type(site, ReviewRefused)
     assert (refused.of, refused.by) == (request.of, "Ada")
@@ -171,7 +174,7 @@ def test_of_two_decisions_on_a_row_the_first_holds(done: RunPlan) -> None:
     left(site, "lease.txt", "rejected", "Ada", at="2026-11-24T06:00:01.000000Z")
     left(site, "lease.txt", "accepted", "Bob", at="2026-11-24T06:00:00.000000Z")
     left(site, "lease.txt", "accepted", "Cy", at="2026-11-24T06:00:02.000000Z")
-    taken = pipeline.take_up_reviews(site)
+    taken = pipeline.review.take_up_reviews(site)
     (entry,) = decided(site)
     assert entry.review is not None
     assert entry.review.by == "Bob"
@@ -190,7 +193,7 @@ def test_a_row_that_was_made_anew_is_not_decided_on(done: RunPlan, drop: Drop) -
     labels = tuple(reversed(done.task.labels))  # type: ignore[attr-defined]
     pipeline.run(replace(done, task=replace(done.task, labels=labels)), observer=Witness())  # type: ignore[type-var]
     (requests.folder_of(site) / name).write_bytes(kept)
-    (why,) = pipeline.take_up_reviews(site).refused.values()
+    (why,) = pipeline.review.take_up_reviews(site).refused.values()
     assert "is no longer the one that holds: run " in why
     with pytest.raises(ReviewRefusedError, match="no longer the one that holds"):
         pipeline.decide(site, Review("sort", json.loads(kept)["of"], "accepted", "Ada"))
@@ -203,11 +206,11 @@ def test_what_is_no_request_is_moved_aside(done: RunPlan, body: bytes) -> None:
     (folder / f"{'0' * 32}.json").write_bytes(body)
     (folder / "deep.json").mkdir()
     (folder / "link.json").symlink_to("/etc/passwd")
-    taken = pipeline.take_up_reviews(done.site)
+    taken = pipeline.review.take_up_reviews(done.site)
     assert taken.refused.keys() == {f"{'0' * 32}.json", "deep.json", "link.json"}
     assert requests.waiting(done.site) == []
     assert len(of_type(done.site, ReviewRefused)) == 3
-    assert pipeline.take_up_reviews(done.site).refused == {}
+    assert pipeline.review.take_up_reviews(done.site).refused == {}
 
 
 def test_a_new_key_takes_the_place_of_the_one_before(done: RunPlan) -> None:
@@ -216,7 +219,7 @@ def test_a_new_key_takes_the_place_of_the_one_before(done: RunPlan) -> None:
     waiting = left(site, "invoice.txt")
     requests.key_file(site).unlink()
     requests.make_key(site)
-    assert pipeline.take_up_reviews(site).refused.keys() == {f"{waiting.id}.json"}
+    assert pipeline.review.take_up_reviews(site).refused.keys() == {f"{waiting.id}.json"}
     assert len(of_type(site, ReviewerKeyAdmitted)) == 2
     pipeline.decide(site, Review("sort", row(site, "invoice.txt")["audit_index"], "rejected", "Bob"))
     assert [entry.review.by for entry in decided(site) if entry.review] == ["Ada", "Bob"]
@@ -268,6 +271,6 @@ def test_a_disk_that_is_full_when_the_key_is_admitted_refuses_no_decision(
     with monkeypatch.context() as disk:
         disk.setattr(Journal, "commit", full)
         with pytest.raises(OSError, match="No space left"):
-            pipeline.take_up_reviews(done.site)
+            pipeline.review.take_up_reviews(done.site)
     assert requests.waiting(done.site) == [f"{waiting.id}.json"]
-    assert waiting.id in pipeline.take_up_reviews(done.site).rows
+    assert waiting.id in pipeline.review.take_up_reviews(done.site).rows

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 import pipeline
-from pipeline import COMPUTING, READING, RunPlan
+from pipeline import RunPlan
 from pipeline.document import Parsed
 from pipeline.inbox.decide import Decisions
 from pipeline.inbox.feed import Feed
@@ -14,6 +14,7 @@ from pipeline.inbox.intake import Arrival
 from pipeline.inbox.reader import Read, Reader, Scratch, Stop
 from pipeline.parse import Far, Options, nowhere
 from pipeline.records.history import History
+from pipeline.report import COMPUTING, READING
 from pipeline.stages import answer as module
 from pipeline.stages.answer import EVERY_SECONDS, Inside
 from tests.pipeline.conftest import Witness
@@ -94,7 +95,7 @@ def test_a_run_tells_how_many_tokens_it_has_computed(
     plan: RunPlan, drop: Drop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "EVERY_SECONDS", 0.0)
-    seen: list[pipeline.Running] = []
+    seen: list[pipeline.outbox.Running] = []
     drop("a.txt", LEASE * 1000)
 
     class Looking(Witness):

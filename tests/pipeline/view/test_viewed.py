@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from pipeline import Drawer, NotShownError, RunPlan, Site, Viewed, draw_page, erase, open_document, run
+from pipeline import RunPlan, Site, erase, run
 from pipeline.records.entries import read_entries
 from pipeline.records.types import Document
+from pipeline.view.drawer import Drawer
 from pipeline.view.png import png
+from pipeline.view.viewed import NotShownError, Viewed, draw_page, open_document
 from tests.hidden import FAMILIES
 from tests.hidden.base import Technique
 from tests.pdf_files import pdf, words
