@@ -2,8 +2,6 @@
 (ISO/IEC 29500-1, 21.1.2.4.1): "2.", "(b)", "IV)"; bullets that say yes or no.
 """
 
-from dataclasses import dataclass
-
 from lxml import etree
 
 from pipeline.parse.markup.reading import whole_number
@@ -25,16 +23,12 @@ def format_number(number: int, form: str | None) -> str:
         letters = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 % 20 + 1)
         return letters.upper() if form == "upperLetter" else letters
     if form in {"lowerRoman", "upperRoman"} and 0 < number < 4000:
-        return _roman(number).upper() if form == "upperRoman" else _roman(number)
+        digits = ""
+        for worth, letters in _ROMAN:
+            times, number = divmod(number, worth)
+            digits += letters * times
+        return digits.upper() if form == "upperRoman" else digits
     return f"{number:02d}" if form == "decimalZero" else str(number)
-
-
-def _roman(number: int) -> str:
-    digits = ""
-    for worth, letters in _ROMAN:
-        times, number = divmod(number, worth)
-        digits += letters * times
-    return digits
 
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -43,20 +37,13 @@ _FORMS = {"alphaLc": "lowerLetter", "alphaUc": "upperLetter", "romanLc": "lowerR
 _AROUND = {"Period": "{}.", "ParenR": "{})", "ParenBoth": "({})", "Plain": "{}", "Minus": "- {} -"}
 
 
-@dataclass
-class _Count:
-    scheme: str
-    start: int
-    number: int
-
-
 class Bullets:
     """The numbers of one body of text: its own, as its paragraphs or its list styles say; not those of a layout."""
 
     def __init__(self, body: etree._Element) -> None:
         self._levels = {level.tag.removeprefix(A): level for styles in body.iterchildren(A + "lstStyle")
                         for level in styles}  # fmt: skip
-        self._counts: dict[int, _Count] = {}
+        self._counts: dict[int, tuple[str, int, int]] = {}  # the scheme of each level, its first number, the last
 
     def label(self, paragraph: etree._Element) -> str:
         """Count a paragraph that has text, and return its number with a space after it, or its bullet where that says
@@ -64,33 +51,24 @@ class Bullets:
         own = paragraph.find(A + "pPr")
         level = whole_number(own.get("lvl") if own is not None else None, 0)
         self._counts = {deep: count for deep, count in self._counts.items() if deep <= level}
-        bullet = _bullet(own)
-        bullet = _bullet(self._levels.get(f"lvl{level + 1}pPr")) if bullet is None else bullet
+        holders = (one for one in (own, self._levels.get(f"lvl{level + 1}pPr")) if one is not None)
+        bullet = next((one for holder in holders for one in holder if one.tag in _BULLETS), None)
         if bullet is None or bullet.tag != A + "buAutoNum":
             self._counts.pop(level, None)
-            return _tick(bullet)
+            font = None if bullet is None or bullet.tag != A + "buChar" else bullet.getparent().find(A + "buFont")
+            typeface = "" if font is None else font.get("typeface", "")
+            return "" if bullet is None else tick(bullet.get("char", ""), typeface)
         scheme, start = bullet.get("type", "arabicPeriod"), whole_number(bullet.get("startAt"), 1)
-        count = self._counts.get(level)
-        if count is None or (count.scheme, count.start) != (scheme, start):
-            count = self._counts[level] = _Count(scheme, start, start - 1)
-        count.number += 1
-        return drawn_number(scheme, count.number)
+        before = self._counts.get(level)
+        number = before[2] + 1 if before is not None and before[:2] == (scheme, start) else start
+        self._counts[level] = scheme, start, number
+        return drawn_number(scheme, number)
 
 
 def tick(sign: str, font: str) -> str:
     """A bullet that says yes or no, with a space after it; "" for any other."""
     shown = shown_in(font, sign.strip())
     return shown + " " if shown in TICKS else ""
-
-
-def _tick(bullet: etree._Element | None) -> str:
-    around = None if bullet is None or bullet.tag != A + "buChar" else bullet.getparent()
-    font = None if around is None else around.find(A + "buFont")
-    return tick(bullet.get("char", ""), "" if font is None else font.get("typeface", "")) if bullet is not None else ""
-
-
-def _bullet(properties: etree._Element | None) -> etree._Element | None:
-    return None if properties is None else next((child for child in properties if child.tag in _BULLETS), None)
 
 
 def drawn_number(scheme: str, number: int) -> str:
