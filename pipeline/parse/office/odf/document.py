@@ -126,8 +126,7 @@ class OpenDocument:
     def controls(self) -> dict[str, etree._Element]:
         """The form fields that each draw:control shows by its name."""
         fields = [field for forms in named(self.content, "office:forms") for field in forms.iter(etree.Element)]
-        identified = [(attribute(one, "xml:id") or attribute(one, "form:id"), one) for one in fields]
-        return {name: one for name, one in identified if name}
+        return {name: one for one in fields if (name := attribute(one, "xml:id") or attribute(one, "form:id"))}
 
     @property
     def pictures(self) -> int:
