@@ -101,7 +101,6 @@ INNER_ROOMS = {
     ),
     "pipeline.parse.office": (
         *(
-            "rtf_formulas",
             "rtf_looks",
             "cells",
             "numerals",

@@ -21,16 +21,15 @@ from pipeline.parse.office.package import ALTERNATIVES, Package, children, contr
 from pipeline.parse.office.word.boxes import PICTURES, Drawn
 from pipeline.parse.office.word.controls import Controls
 from pipeline.parse.office.word.fields import Fields
-from pipeline.parse.office.word.looks import OFF
+from pipeline.parse.office.word.looks import OFF, W, value
 from pipeline.parse.office.word.sections import read_sections
-from pipeline.parse.office.word.sight import Around, Place, Run, Sight, TableLooks, is_covered
-from pipeline.parse.office.word.styles import BODY, Numbering, Style, WordStyles, value
+from pipeline.parse.office.word.sight import Around, Run, Sight, TableLooks, is_covered
+from pipeline.parse.office.word.styles import BODY, Numbering, Style, WordStyles
 from pipeline.parse.pictures.shown import Shown
 from pipeline.parse.sight.symbols import UNKNOWN_SIGN, shown_in
 from pipeline.parse.writer import TextWriter
 
 PARSER = f"docx/7 {LXML}"
-W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 _GONE = {"del", "moveFrom", "pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "sdtPr", "sdtEndPr", "numPr"}
 _BREAKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
@@ -138,7 +137,7 @@ class _Part:
         frame, mark = properties.find(W + "framePr"), properties.find(W + "rPr")
         if frame is not None and frame.get(W + "dropCap") in {"drop", "margin"}:
             return "dropCap"
-        hidden = mark is not None and self._sight.hides(properties, style, self._around) == "marked_hidden"
+        hidden = mark is not None and self._sight.run(properties, style, self._around).hides == "marked_hidden"
         return "vanish" if hidden and self.writer.drops_hidden else ""
 
     def _end_line(self) -> None:
@@ -195,10 +194,10 @@ class _Part:
         rows = [(row, _found(row, "tc")) for row in _found(table, "tr")]
         self.writer.gap()
         for number, (row, cells) in enumerate(rows):
-            texts = [""] * min(whole_number(value(row.find(W + "trPr"), "gridBefore"), 0), _WIDEST)
+            texts = [""] * min(whole_number(value(row, "trPr", "gridBefore"), 0), _WIDEST)
             for place, cell in enumerate(cells):
-                self._around = looks.around(row, cell, Place(number, len(rows), place, len(cells)))
-                width = whole_number(value(cell.find(W + "tcPr"), "gridSpan"), 1)
+                self._around = looks.around(row, cell, (number, len(rows)), (place, len(cells)))
+                width = whole_number(value(cell, "tcPr", "gridSpan"), 1)
                 texts += [self._cell(cell, is_covered(cell, number)), *[""] * (min(width, _WIDEST) - 1)]
             self.writer.cells(texts)
         self.writer.gap()

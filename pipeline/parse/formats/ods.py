@@ -183,7 +183,7 @@ class _Sheet:
             flow, styles = self._flow, self._flow.styles
             height = styles.value("table-row", row_style, _ROW, "style:row-height")
             look = flow.looks.of("table-cell", style, replace(flow.looks.first, ground=WHITE, line=length(height)))
-            if styles.is_conditional("table-cell", style):
+            if any(one.find(full("style:map")) is not None for one in styles.chain("table-cell", style)):
                 look = replace(look, doubt="a condition")
             written = styles.value("table-cell", style, "", "style:data-style-name") or ""
             if styles.shows_nothing(written, of_text=is_text):

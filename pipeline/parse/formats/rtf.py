@@ -10,9 +10,8 @@ from dataclasses import replace
 from pipeline.document import Parsed
 from pipeline.parse.contract import Source, finish
 from pipeline.parse.encoding import codepages
-from pipeline.parse.office.rtf_formulas import add_text, begun, whole
 from pipeline.parse.office.rtf_looks import ASIDE, CHARACTERS, KNOWN, SILENT, SPOKEN, SYMBOLS, WITHIN, Paper
-from pipeline.parse.office.rtf_state import Flow, Fonts, Group, paired
+from pipeline.parse.office.rtf_state import Flow, Fonts, Group, add_text, begun, paired, whole
 from pipeline.parse.office.word.fields import Field, doubts, drawn
 from pipeline.parse.writer import TextWriter
 

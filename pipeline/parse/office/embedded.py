@@ -79,11 +79,9 @@ _DOCUMENTS = ("word.", "excel.sheet", "powerpoint.", "package", "acroexch.")  # 
 
 def add_objects_of(members: Members, presentation: Presentation) -> list[str]:
     """Give the documents; the notes say how many objects are none. Raises DocumentError(BOMB)."""
-    unread = 0
     objects = presentation.document.first(_LIST)
-    for one in objects.children() if objects else ():
-        if one.kind == _EMBEDDED:
-            unread += not _add(members, presentation, one)
+    embedded = [one for one in objects.children() if one.kind == _EMBEDDED] if objects else []
+    unread = sum(not _add(members, presentation, one) for one in embedded)
     return [f"embedded objects not read: {unread}"] if unread else []
 
 
@@ -126,7 +124,8 @@ def add_embedded(members: Members, package: Package) -> list[str]:
 
     The workbook behind a chart is none: what it shows, the chart itself holds.
     """
-    behind, objects = _behind_charts(package), 0
+    charts = [part for part in package.names if "/charts/" in part.lower() and part.lower().endswith(".xml")]
+    behind, objects = {target.lower() for one in charts for target in package.related(one, "package")}, 0
     for part in package.names:
         if "/embeddings/" in part.lower() and not part.endswith("/") and part.lower() not in behind:
             objects += not add_part(members, package, part)
@@ -175,8 +174,3 @@ def refuse_pictures_alone(source: Source, writer: TextWriter, package: Package, 
         return
     if package.count("media") > looked_at:
         raise DocumentError(Failure.NEEDS_OCR, "; ".join([f"{what} pictures and no text", *source.pictures.reasons()]))
-
-
-def _behind_charts(package: Package) -> set[str]:
-    charts = [part for part in package.names if "/charts/" in part.lower() and part.lower().endswith(".xml")]
-    return {target.lower() for chart in charts for target in package.related(chart, "package")}

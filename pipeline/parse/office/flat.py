@@ -40,7 +40,15 @@ def packed(data: bytes) -> bytes:
     for part in root.iterchildren(PKG + "part"):
         name = part.get(PKG + "name", "")
         etree.SubElement(types, f"{{{_TYPES}}}Override", PartName=name, ContentType=part.get(PKG + "contentType", ""))
-        _add(parts, name.lstrip("/"), _content(part, name))
+        holder, content = next(part.iterchildren(PKG + "xmlData", PKG + "binaryData"), None), b""
+        if holder is not None and holder.tag == PKG + "binaryData":
+            try:
+                content = base64.b64decode("".join((holder.text or "").split()), validate=True)
+            except ValueError as error:
+                raise DocumentError(Failure.CORRUPT, f"{name} is not base64: {error}") from error
+        elif holder is not None and len(holder):
+            content = etree.tostring(holder[0])
+        _add(parts, name.lstrip("/"), content)
     return _zipped({"[Content_Types].xml": etree.tostring(types), **parts})
 
 
@@ -61,21 +69,17 @@ def _made(root: etree._Element, parts_of: _Parts, kind: str) -> bytes:
     etree.SubElement(types, f"{{{_TYPES}}}Override", PartName=f"/{made[0][0]}", ContentType=main)
     _add(parts, "[Content_Types].xml", etree.tostring(types))
     for owner in dict.fromkeys(owner for _, owner, _, _ in made):
+        relations = etree.Element(f"{{{_RELATIONS}}}Relationships")
+        for name, _, kind, _ in (one for one in made if one[1] == owner):
+            identifier = posixpath.basename(name).partition(".")[0]
+            etree.SubElement(
+                relations, f"{{{_RELATIONS}}}Relationship", Id=identifier, Type=_OFFICE + kind, Target=f"/{name}"
+            )
         folder, name = posixpath.split(owner)
-        _add(
-            parts, posixpath.join(folder, "_rels", f"{name}.rels"), _relations([one for one in made if one[1] == owner])
-        )
+        _add(parts, posixpath.join(folder, "_rels", f"{name}.rels"), etree.tostring(relations))
     for name, _, _, content in made:
         _add(parts, name, content if isinstance(content, bytes) else etree.tostring(content))
     return _zipped(parts)
-
-
-def _relations(made: list[_Made]) -> bytes:
-    root = etree.Element(f"{{{_RELATIONS}}}Relationships")
-    for name, _, kind, _ in made:
-        identifier = posixpath.basename(name).partition(".")[0]
-        etree.SubElement(root, f"{{{_RELATIONS}}}Relationship", Id=identifier, Type=_OFFICE + kind, Target=f"/{name}")
-    return bytes(etree.tostring(root))
 
 
 def _add(parts: dict[str, bytes], name: str, content: bytes) -> None:
@@ -92,15 +96,3 @@ def _zipped(parts: dict[str, bytes]) -> bytes:
         for name, content in parts.items():
             archive.writestr(zipfile.ZipInfo(name), content)
     return file.getvalue()
-
-
-def _content(part: etree._Element, name: str) -> bytes:
-    for holder in part:
-        if holder.tag == PKG + "xmlData":
-            return bytes(etree.tostring(holder[0])) if len(holder) else b""
-        if holder.tag == PKG + "binaryData":
-            try:
-                return base64.b64decode("".join((holder.text or "").split()), validate=True)
-            except ValueError as error:
-                raise DocumentError(Failure.CORRUPT, f"{name} is not base64: {error}") from error
-    return b""

@@ -26,6 +26,7 @@ from pipeline.parse.pictures.shown import Shown
 _PART_BYTES = 256 * MIB
 _TOTAL_BYTES = 512 * MIB
 _CHUNK = MIB
+_DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, ValueError, OSError)
 _Chunks = Iterator[bytes]
 _Bytes = bytes  # a method of Archive has that name
 
@@ -38,9 +39,17 @@ class Archive:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         if any(info.flag_bits & 1 for info in self._zip.infolist()):
             raise DocumentError(Failure.ENCRYPTED, f"{what} whose parts have a password")
-        self._parts = _parts_of(self._zip.infolist())
-        self.names = [_part_name(info.filename) for info in self._parts.values()]
+        self._parts: dict[str, zipfile.ZipInfo] = {}  # by their names in lower case
+        self.names: list[str] = []
         self._read = 0
+        for info in self._zip.infolist():
+            name = info.filename.replace("\\", "/").lstrip("/")  # some programs write the signs of Windows
+            other = self._parts.setdefault(name.lower(), info)
+            if other is info:
+                self.names.append(name)
+            elif (other.CRC, other.file_size) != (info.CRC, info.file_size):
+                shown = "and programs differ in which one they show"
+                raise DocumentError(Failure.CORRUPT, f"two different parts are called {name}, {shown}")
 
     def has(self, part: str) -> bool:
         """Whether the archive has a part of this name, in whatever case it is written."""
@@ -81,37 +90,11 @@ class Archive:
         return info
 
 
-def _parts_of(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
-    """The entries by their names in lower case; DocumentError(CORRUPT) where two that differ have the same name."""
-    parts: dict[str, zipfile.ZipInfo] = {}
-    for info in entries:
-        name = _part_name(info.filename)
-        other = parts.setdefault(name.lower(), info)
-        if (other.CRC, other.file_size) != (info.CRC, info.file_size):
-            raise DocumentError(
-                Failure.CORRUPT, f"two different parts are called {name}, and programs differ in which one they show"
-            )
-    return parts
-
-
-def _part_name(entry: str) -> str:
-    """The name of a part, which some programs write with the signs of Windows between folders."""
-    return entry.replace("\\", "/").lstrip("/")
-
-
 @contextmanager
 def _damage(what: str) -> Iterator[None]:
     try:
         yield
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        lzma.LZMAError,
-        EOFError,
-        NotImplementedError,
-        ValueError,
-        OSError,
-    ) as error:
+    except _DAMAGE as error:
         raise DocumentError(Failure.CORRUPT, f"{what} is damaged: {error}") from error
 
 
@@ -217,15 +200,11 @@ def children(elements: Iterable[etree._Element]) -> Iterator[tuple[str, etree._E
 def contradiction(choice: etree._Element) -> Iterator[str]:
     """The reason, if there is one, why a person may see another of these alternatives than the one that is read."""
     understood = [branch for branch in choice if _is_understood(branch)]
-    texts = list(dict.fromkeys(text for branch in understood if (text := _words_of(branch))))
+    spoken = [[one.text or "" for one in branch.iter("{*}t") if one.tag in _TEXTS] for branch in understood]
+    texts = list(dict.fromkeys(text for words in spoken if (text := "".join("".join(words).split()))))
     if len(texts) > 1 or (texts and not len(understood[0])):
         said = " or ".join(f'"{text[:_QUOTED]}"' for text in (texts if len(texts) > 1 else ["", *texts]))
         yield f"which text is shown depends on the program: {said}"
-
-
-def _words_of(branch: etree._Element) -> str:
-    """The text of an alternative, without white space."""
-    return "".join("".join(one.text or "" for one in branch.iter("{*}t") if one.tag in _TEXTS).split())
 
 
 def _is_understood(branch: etree._Element) -> bool:

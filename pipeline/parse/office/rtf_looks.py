@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.parse.sight.colours import WHITE, Colour
 from pipeline.parse.sight.look import Appearance, squeezed
-from pipeline.parse.sight.raised import lowered, raised, struck
+from pipeline.parse.sight.raised import lifted
 
 CHARACTERS = {
     "tab": "\t", "line": "\n", "lbr": "\n", "emdash": "\u2014", "endash": "\u2013", "emspace": " ", "enspace": " ",
@@ -133,8 +133,7 @@ class Letters:
         if not (self.lift or self.moved or self.struck or self.struck_twice):
             return text
         lift = self.lift or (self.moved if abs(self.moved) * 3 >= self.size else 0)
-        text = raised(text) if lift > 0 else lowered(text) if lift < 0 else text
-        return struck(text) if self.struck or self.struck_twice else text
+        return lifted(text, lift, self.struck or self.struck_twice)
 
     def changed(self, word: str, value: int | None) -> "Letters":
         """These looks after a control word, which changes nothing if it is not about characters."""
@@ -243,8 +242,7 @@ class Paper:
     def end_colours(self, count: int) -> None:
         """Take up colours that so many semicolons end: the first has components, or is that of the window."""
         for _ in range(count):
-            parts = self._parts
-            self.colours.append((parts[0], parts[1], parts[2]) if len(parts) == 3 else None)
+            self.colours.append((self._parts[0], self._parts[1], self._parts[2]) if len(self._parts) == 3 else None)
             self._parts = []
 
     def take(self, word: str, value: int | None) -> None:
@@ -281,7 +279,11 @@ class Paper:
             known = cell < len(self.cells) and not ground.nested
             of_cell, merged = self.cells[cell] if known else (_UNKNOWN if self.cells or ground.nested else 0, "")
             doubt = doubt or merged
-        colour, background = self._colour(letters.colour), self._behind(letters, ground, of_cell)
+        if number := next((one for one in (letters.highlight, letters.ground, ground.paragraph, of_cell) if one), 0):
+            background = self._colour(number)
+        else:
+            background = ground.fill if ground.in_shape else None if self.coloured else WHITE
+        colour = self._colour(letters.colour)
         if colour is not None and background is None:
             doubt = doubt or "the colour behind it"
         if is_doubtful("lin", ground.left) or is_doubtful("lin", ground.left + ground.first):
@@ -298,12 +300,6 @@ class Paper:
             line=min(heights, default=None),
             doubt=doubt,
         )
-
-    def _behind(self, letters: Letters, ground: Ground, of_cell: int) -> Colour | None:
-        number = next((one for one in (letters.highlight, letters.ground, ground.paragraph, of_cell) if one), 0)
-        if number:
-            return self._colour(number)
-        return ground.fill if ground.in_shape else None if self.coloured else WHITE
 
     def _colour(self, number: int) -> Colour | None:
         return self.colours[number] if 0 < number < len(self.colours) else None

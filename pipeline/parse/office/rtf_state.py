@@ -1,17 +1,24 @@
-"""What the reader of RTF keeps of a group, and of a stream of text, while it reads on."""
+"""What the reader of RTF keeps of a group, and of a stream of text, while it reads on.
 
+Groups of formulas are elements of Office Math, with an m before the names of these.
+"""
+
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lxml import etree
 
 from pipeline.parse.encoding import codepages
+from pipeline.parse.markup.formula import formula_text
 from pipeline.parse.office.rtf_looks import Ground, Letters
 from pipeline.parse.office.word.fields import Field
 from pipeline.parse.sight.symbols import has_signs, shown_in
 from pipeline.parse.writer import TextWriter
 
 _OF_SIGNS = 2  # the character set of symbol fonts
+_DEEPEST = 100  # of the groups of a formula
+_NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass
@@ -92,3 +99,29 @@ class Fonts:
 def paired(halves: str) -> str:
     """The character of two surrogates; U+FFFD for what are none."""
     return halves.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def begun(word: str, own: etree._Element | None, outer: etree._Element | None) -> etree._Element | None:
+    """The part of a formula that a group is after a control word; `own` and `outer` are its part and the one around."""
+    if own is None:
+        return etree.Element("oMath") if word == "moMath" else None
+    deep = sum(1 for _ in own.iterancestors())
+    if own is not outer or deep >= _DEEPEST:
+        return own  # what follows the first word is a property
+    return etree.SubElement(own, word[1:] or "r")
+
+
+def add_text(part: etree._Element, text: str) -> None:
+    """Add text to a part of a formula; that of a sign, such as a bracket, is its value."""
+    text = _NO_XML.sub("", text)
+    if part.tag.endswith("hr"):
+        part.set("val", part.get("val", "") + text)
+        return
+    if not len(part) or part[-1].tag != "t":
+        etree.SubElement(part, "t")
+    part[-1].text = (part[-1].text or "") + text
+
+
+def whole(part: etree._Element) -> str:
+    """The whole formula that a part is of, in one line."""
+    return formula_text(part.getroottree().getroot())

@@ -27,6 +27,7 @@ _RENAMED = {
 }  # fmt: skip
 _NUMBERS = {"0": "decimal", "1": "upperRoman", "2": "lowerRoman", "3": "upperLetter", "4": "lowerLetter",
             "22": "decimalZero", "23": "bullet", "255": "none"}  # fmt: skip
+_HINT = "{http://schemas.microsoft.com/office/word/2003/auxHint}"
 _WRAPPERS = {"sect", "sub-section", "pBdrGroup", "borders"}  # of the namespace of hints
 
 
@@ -77,7 +78,7 @@ class _Split:
     def __init__(self, root: etree._Element) -> None:
         self.notes = {kind: etree.Element(W + kind) for kind in ("footnotes", "endnotes", "comments")}
         self.margins: list[tuple[str, str, etree._Element]] = []
-        for wrapper in [one for one in root.iter() if local_name(str(one.tag)) in _WRAPPERS and _is_hint(one)]:
+        for wrapper in list(root.iter(*(_HINT + name for name in _WRAPPERS))):
             _unwrap(wrapper)
         readers: dict[str, Callable[[etree._Element], None]] = {
             W + "footnote": self._note, W + "endnote": self._note, W + "hdr": self._margin, W + "ftr": self._margin,
@@ -87,10 +88,10 @@ class _Split:
             readers[str(element.tag)](element)
 
     def _note(self, note: etree._Element) -> None:
-        parent = note.getparent()
-        if parent is None or local_name(str(parent.tag)) not in {"r", "content"}:
-            return  # what stands between text and notes
-        self._move(note, f"{local_name(str(note.tag))}s", f"{local_name(str(note.tag))}Reference")
+        parent, name = note.getparent(), local_name(str(note.tag))
+        # Elsewhere it is what stands between text and notes.
+        if parent is not None and local_name(str(parent.tag)) in {"r", "content"}:
+            self._move(note, f"{name}s", f"{name}Reference")
 
     def _margin(self, margin: etree._Element) -> None:
         kind = "header" if margin.tag == W + "hdr" else "footer"
@@ -136,10 +137,6 @@ def _rename(root: etree._Element) -> None:
 
 def _renamed(name: str) -> str:
     return _RENAMED.get(name) or _HYPHEN.sub(lambda letter: letter[1].upper(), name)
-
-
-def _is_hint(element: etree._Element) -> bool:
-    return str(element.tag).startswith("{http://schemas.microsoft.com/office/word/2003/auxHint}")
 
 
 def _replace(old: etree._Element, new: etree._Element) -> None:

@@ -31,6 +31,12 @@ def struck(text: str) -> str:
     return _wrapped(text, _STRUCK)
 
 
+def lifted(text: str, height: int, is_struck: bool = False) -> str:
+    """A run above the line where `height` is above 0, below it where that is below 0; with a line through it or not."""
+    text = raised(text) if height > 0 else lowered(text) if height < 0 else text
+    return struck(text) if is_struck else text
+
+
 def _wrapped(text: str, kind: tuple[str, str]) -> str:
     body = text.strip()
     if not body:

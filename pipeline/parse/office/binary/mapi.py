@@ -48,7 +48,11 @@ class Properties:
         self._fixed = {
             number: (kind, value) for kind, number, value in _ENTRY.iter_unpack(data[: len(data) // 16 * 16])
         }
-        self.encoding = encoding or self._encoding()
+        self.encoding = encoding  # else the one that the message names, else what its body looks like
+        for page in (_MESSAGE_PAGE, _INTERNET_PAGE):
+            self.encoding = self.encoding or codepages.of_page(self.number(page) or 0)
+        if not self.encoding and (body := self._stream(_BODY, _ANSI)):
+            self.encoding = decode(body).encoding
 
     def text(self, number: int) -> str:
         """The text of a property; "" where there is none."""
@@ -60,11 +64,8 @@ class Properties:
 
     def binary(self, number: int) -> bytes | None:
         """The bytes of a property; a text that has no stream of bytes gives its own."""
-        for kind in (_BYTES, _ANSI, _UNICODE):
-            data = self._stream(number, kind)
-            if data is not None:
-                return data
-        return None
+        streams = (self._stream(number, kind) for kind in (_BYTES, _ANSI, _UNICODE))
+        return next((data for data in streams if data is not None), None)
 
     def number(self, number: int) -> int | None:
         """The number that a property holds; None where there is none."""
@@ -93,14 +94,6 @@ class Properties:
     def _stream(self, number: int, kind: int) -> bytes | None:
         return self._file.read(self.storage, f"__substg1.0_{number:04X}{kind:04X}")
 
-    def _encoding(self) -> str | None:
-        """The encoding of texts in bytes: the one that the message names, else what its body looks like; else None."""
-        for page in (_MESSAGE_PAGE, _INTERNET_PAGE):
-            if encoding := codepages.of_page(self.number(page) or 0):
-                return encoding
-        body = self._stream(_BODY, _ANSI)
-        return decode(body).encoding if body else None
-
 
 def named(file: CompoundFile) -> dict[int, int]:
     """The numbers under which properties that are known by a longer number (LID) stand in this file."""
@@ -120,20 +113,18 @@ _HEADER = 16
 
 
 def decompress(data: bytes) -> bytes:
-    """The RTF, at most nine times as long as `data`; raises DocumentError(CORRUPT)."""
+    """The RTF, at most nine times as long as `data`; raises DocumentError(CORRUPT).
+
+    A byte of eight flags comes first, then for each a byte or a reference of two.
+    """
+    damaged = DocumentError(Failure.CORRUPT, "the compressed RTF of the message is damaged")
     if len(data) < _HEADER:
-        raise _damaged()
+        raise damaged
     _, size, kind = struct.unpack_from("<II4s", data)
     if kind == b"MELA":
         return data[_HEADER : _HEADER + size]
     if kind != b"LZFu":
-        raise _damaged()
-    return _expanded(data)
-
-
-def _expanded(data: bytes) -> bytes:
-    """The RTF that the data behind the header expand to: a byte of eight flags, then for each a byte or a reference
-    of two. Raises DocumentError(CORRUPT)."""
+        raise damaged
     out, at = bytearray(_START), _HEADER
     while at < len(data):
         flags, at = data[at], at + 1
@@ -143,22 +134,14 @@ def _expanded(data: bytes) -> bytes:
                 at += 1
                 continue
             if at + 2 > len(data):
-                raise _damaged()
+                raise damaged
             place, length = int.from_bytes(data[at : at + 2], "big") >> 4, (data[at + 1] & 15) + 2
             back = (len(out) - place) % _RING
             if back == 0:  # where the next byte would be written: the end
                 return bytes(out[len(_START) :])
-            _copy(out, back, length)
+            if back > len(out):  # a place in the ring that was never written
+                raise damaged
+            for _ in range(length):
+                out.append(out[-back])
             at += 2
     return bytes(out[len(_START) :])
-
-
-def _copy(out: bytearray, back: int, length: int) -> None:
-    if back > len(out):  # a place in the ring that was never written
-        raise _damaged()
-    for _ in range(length):
-        out.append(out[-back])
-
-
-def _damaged() -> DocumentError:
-    return DocumentError(Failure.CORRUPT, "the compressed RTF of the message is damaged")

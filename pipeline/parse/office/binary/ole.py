@@ -84,21 +84,15 @@ class CompoundFile:
 
     def _read_table(self) -> "array[int]":
         """The table that gives for each sector the next one of its chain."""
-        pieces: list[bytes] = []
         needed = -(-4 * self._sectors // self._size)
-        for sector in self._table_sectors():
-            if len(pieces) >= needed:
-                break
-            pieces.append(self._sector(sector))
-        return _numbers(b"".join(pieces))
-
-    def _table_sectors(self) -> Iterator[int]:
-        yield from (one for one in struct.unpack_from(f"<{_IN_HEADER}I", self._data, 76) if one < _LAST)
+        in_header = struct.unpack_from(f"<{_IN_HEADER}I", self._data, 76)
+        pieces = [self._sector(one) for one in in_header if one < _LAST][:needed]
         sector, seen = struct.unpack_from("<I", self._data, 68)[0], set[int]()
-        while sector < _LAST and sector not in seen:
+        while sector < _LAST and sector not in seen and len(pieces) < needed:
             seen.add(sector)
             *listed, sector = _numbers(self._sector(sector)) or [_LAST]
-            yield from (one for one in listed if one < _LAST)
+            pieces += [self._sector(one) for one in listed if one < _LAST][: needed - len(pieces)]
+        return _numbers(b"".join(pieces))
 
     def _sector(self, number: int) -> bytes:
         start = (number + 1) * self._size

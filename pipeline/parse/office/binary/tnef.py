@@ -75,17 +75,13 @@ def read_tnef(data: bytes) -> Item:
         values.bytes(_RTF),
         int.from_bytes(values.bytes(_NATIVE), "little"),
     )
-    item.files = [_file(one, page) for one in files]
+    for one in files:  # a message within is a file of the same kind as this one
+        values = _Values(one.get(_FILE_PROPERTIES, b""), page)
+        name = values.text(_LONG_NAME) or _decoded(one.get(_FILE_TITLE, b""), page) or values.text(_SHOWN_NAME)
+        inner = values.bytes(_OBJECT)[_INTERFACE:]
+        name = name or ("message.tnef" if inner.startswith(SIGNATURE) else "without a name")
+        item.files.append((name, inner or one.get(_FILE_DATA, b"")))
     return item
-
-
-def _file(attributes: dict[int, bytes], page: str | None) -> tuple[str, bytes]:
-    """The name and the bytes of a file; a message within is a file of the same kind as this one."""
-    values = _Values(attributes.get(_FILE_PROPERTIES, b""), page)
-    name = values.text(_LONG_NAME) or _decoded(attributes.get(_FILE_TITLE, b""), page) or values.text(_SHOWN_NAME)
-    inner = values.bytes(_OBJECT)[_INTERFACE:]
-    name = name or ("message.tnef" if inner.startswith(SIGNATURE) else "without a name")
-    return name, inner or attributes.get(_FILE_DATA, b"")
 
 
 def _attributes(data: bytes) -> Iterator[tuple[int, bytes, bool]]:

@@ -15,7 +15,7 @@ from pipeline.errors import DocumentError, Failure
 from pipeline.parse.encoding import codepages
 from pipeline.parse.office.binary.ole import CompoundFile
 from pipeline.parse.office.binary.word_lists import WordLists
-from pipeline.parse.sight.raised import lowered, raised, struck
+from pipeline.parse.sight.raised import lifted
 from pipeline.parse.sight.symbols import shown_in
 
 _IDENT, _FIRST_VERSION = 0xA5EC, 0x00C1
@@ -102,13 +102,10 @@ class WordText:
 
     def drawn(self, text: str, look: Characters) -> str:
         """The text of a run as its fonts show it, with the marks of what is raised, lowered or struck out."""
-        text = "".join(self._in_font(one, look.fonts[not one.isascii()]) for one in text)
-        text = raised(text) if look.height > 0 else lowered(text) if look.height < 0 else text
-        return struck(text) if look.struck else text
-
-    def _in_font(self, text: str, number: int) -> str:
-        font, of_signs = self._fonts[number] if 0 <= number < len(self._fonts) else ("", False)
-        return shown_in(font, text, of_signs=of_signs)
+        numbers = ((one, look.fonts[not one.isascii()]) for one in text)
+        fonts = ((one, self._fonts[font] if 0 <= font < len(self._fonts) else ("", False)) for one, font in numbers)
+        text = "".join(shown_in(name, one, of_signs=of_signs) for one, (name, of_signs) in fonts)
+        return lifted(text, look.height, look.struck)
 
     def part(self, number: int) -> bytes:
         """A structure of the table stream by its number among the pairs of the FIB."""
@@ -126,7 +123,12 @@ class WordText:
 
     def _read_pieces(self, limit: int) -> Iterator[tuple[int, int, int, int]]:
         """The first position of each piece, the one behind it, its place in the stream and its bytes a character."""
-        data = _pieces_of(self.part(33))
+        clx, at = self.part(33), 0
+        while clx[at : at + 1] == b"\1" and at + 5 <= len(clx):  # what fast saving left
+            at += 3 + int.from_bytes(clx[at + 1 : at + 3], "little")
+        data = b""
+        if clx[at : at + 1] == b"\2" and at + 5 <= len(clx):
+            data = clx[at + 5 : at + 5 + int.from_bytes(clx[at + 1 : at + 5], "little")]
         count = (len(data) - 4) // 12
         if count < 1:
             raise _damaged("it has no table of pieces")
@@ -200,19 +202,6 @@ def _checked(stream: bytes) -> int:
 
 def _damaged(what: str) -> DocumentError:
     return DocumentError(Failure.CORRUPT, f"a damaged Word document: {what}")
-
-
-def _pieces_of(clx: bytes) -> bytes:
-    """The PLC of pieces, behind what fast saving left."""
-    at = 0
-    while at + 5 <= len(clx):
-        if clx[at] == 2:
-            length = struct.unpack_from("<I", clx, at + 1)[0]
-            return clx[at + 5 : at + 5 + length]
-        if clx[at] != 1:
-            break
-        at += 3 + int(struct.unpack_from("<H", clx, at + 1)[0])
-    return b""
 
 
 def _page_runs(page: bytes, read: "Callable[[bytes, int], _Look]") -> Iterator[tuple[int, int, _Look]]:
@@ -303,32 +292,27 @@ def _changes(data: bytes) -> Iterator[tuple[int, int]]:
 
 def _read_styles(sheet: bytes) -> dict[int, Style]:
     """The styles by their numbers, each with the list of those that it is based on ([MS-DOC] 2.9.135)."""
-    styles, bases, at = dict[int, Style](), dict[int, int](), 2 + int.from_bytes(sheet[:2], "little")
+    found, styles, bases = dict[int, Style](), dict[int, Style](), dict[int, int]()
+    at = 2 + int.from_bytes(sheet[:2], "little")
     head = int.from_bytes(sheet[4:6], "little")
     for number in range(int.from_bytes(sheet[2:4], "little")):
         length = int.from_bytes(sheet[at : at + 2], "little")
         if length:
             entry = sheet[at + 2 : at + 2 + length]
-            styles[number] = _style(entry, head)
+            place = head + 4 + 2 * int.from_bytes(entry[head : head + 2], "little")
+            changes = _changes(entry[place + 4 : place + 2 + int.from_bytes(entry[place : place + 2], "little")])
+            said = dict(changes) if entry[2:3] and entry[2] & 0xF == _OF_PARAGRAPHS else {}
+            kind = int.from_bytes(entry[:2], "little") & 0x0FFF
+            found[number] = Style(kind, said.get(_LISTED), said.get(_LEVEL))
             bases[number] = int.from_bytes(entry[2:4], "little") >> 4
         at += 2 + length + length % 2
-    return {number: _inherited(number, styles, bases) for number in styles}
-
-
-def _style(entry: bytes, head: int) -> Style:
-    kind = int.from_bytes(entry[:2], "little") & 0x0FFF
-    at = head + 2 + 2 * int.from_bytes(entry[head : head + 2], "little") + 2
-    changes = _changes(entry[at + 4 : at + 2 + int.from_bytes(entry[at : at + 2], "little")])
-    found = dict(changes) if entry[2:3] and entry[2] & 0xF == _OF_PARAGRAPHS else {}
-    return Style(kind, found.get(_LISTED), found.get(_LEVEL))
-
-
-def _inherited(number: int, styles: dict[int, Style], bases: dict[int, int]) -> Style:
-    (kind, listed, level), base = styles[number], bases[number]
-    for _ in range(_BASES):
-        if base not in styles or (listed is not None and level is not None):
-            break
-        listed = styles[base].listed if listed is None else listed
-        level = styles[base].level if level is None else level
-        base = bases[base]
-    return Style(kind, listed, level)
+    for number, (kind, listed, level) in list(found.items()):
+        base = bases[number]
+        for _ in range(_BASES):
+            if base not in found or (listed is not None and level is not None):
+                break
+            listed = found[base].listed if listed is None else listed
+            level = found[base].level if level is None else level
+            base = bases[base]
+        styles[number] = Style(kind, listed, level)
+    return styles

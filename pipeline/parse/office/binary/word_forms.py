@@ -20,26 +20,21 @@ def read_form(stream: bytes, at: int) -> Form | None:
     kind, result = bits & 3, bits >> 2 & 0x1F
     if data[:4] != b"\xff\xff\xff\xff" or kind not in {_BOX, _LIST}:
         return None
-    place = _behind(data, 10)
+
+    def behind(at: int) -> int:  # a text and the zero after it
+        return at + 4 + 2 * int.from_bytes(data[at : at + 2], "little")
+
+    place = behind(10)
     usual = int.from_bytes(data[place : place + 2], "little")
     place += 2
     for _ in range(5):  # its format, its help, the text below the window, two macros
-        place = _behind(data, place)
-    entries = _entries(data[place:]) if kind == _LIST else []
-    return Form(entries, usual if result == _UNSAID else result)
-
-
-def _behind(data: bytes, at: int) -> int:
-    """The place behind a text and the zero after it."""
-    return at + 4 + 2 * int.from_bytes(data[at : at + 2], "little")
-
-
-def _entries(data: bytes) -> list[str]:
-    found, at = [], 6
-    for _ in range(int.from_bytes(data[2:4], "little")):
-        length = 2 * int.from_bytes(data[at : at + 2], "little")
-        if at >= len(data):
+        place = behind(place)
+    entries: list[str] = []
+    listed, at = data[place:], 6
+    for _ in range(int.from_bytes(listed[2:4], "little") if kind == _LIST else 0):
+        if at >= len(listed):
             break
-        found.append(data[at + 2 : at + 2 + length].decode("utf-16-le", "replace"))
+        length = 2 * int.from_bytes(listed[at : at + 2], "little")
+        entries.append(listed[at + 2 : at + 2 + length].decode("utf-16-le", "replace"))
         at += 2 + length
-    return found
+    return Form(entries, usual if result == _UNSAID else result)

@@ -6,7 +6,7 @@ list (LSTF) of nine levels or one, and may put other levels in their place.
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pipeline.parse.office.numerals import count_on, format_number
 
@@ -17,10 +17,8 @@ _BULLET, _NONE = 23, 255
 _OWN_START, _OWN_FORM = 0x10, 0x20
 
 
-@dataclass(frozen=True)
-class _Level:
-    """A level of a list: its first number, the form of numbers, and the text drawn, with levels as characters 0 to
-    8."""
+class _Level(NamedTuple):
+    """A level of a list: its first number, the form of numbers, the text drawn, with levels as characters 0 to 8."""
 
     start: int
     form: int
@@ -44,21 +42,14 @@ class WordLists:
             return ""
         counts = self._counts.setdefault(key, [None] * _LEVELS)
         count_on(counts, level, levels[level].start)
-        return _label(levels, level, counts)
-
-
-def _label(levels: dict[int, _Level], level: int, counts: list[int | None]) -> str:
-    own = levels[level]
-    if own.form == _BULLET:
-        return "- " if own.pattern.strip() else ""
-    if own.form == _NONE:
-        return ""
-    shown = own.pattern
-    for place in levels.keys() & set(range(level + 1)):
-        count = counts[place]
-        number = levels[place].start if count is None else count
-        shown = shown.replace(chr(place), format_number(number, _FORMS.get(levels[place].form)))
-    return shown.strip() + " " if shown.strip() else ""
+        _, form, shown = levels[level]
+        if form in {_BULLET, _NONE}:
+            return "- " if form == _BULLET and shown.strip() else ""
+        for place in levels.keys() & set(range(level + 1)):
+            count = counts[place]
+            first = levels[place].start if count is None else count
+            shown = shown.replace(chr(place), format_number(first, _FORMS.get(levels[place].form)))
+        return shown.strip() + " " if shown.strip() else ""
 
 
 def _read_lists(data: bytes, at: int) -> dict[int, dict[int, _Level]]:
@@ -106,5 +97,5 @@ def _read_instances(data: bytes, known: dict[int, dict[int, _Level]]) -> Iterato
                 at = own[1]
                 levels |= {level: own[0]} if level < _LEVELS else {}
             elif flags & _OWN_START and level in levels:
-                levels[level] = _Level(start, levels[level].form, levels[level].pattern)
+                levels[level] = levels[level]._replace(start=start)
         yield (-1 << 40) - place if changes else number, levels

@@ -77,7 +77,7 @@ class OpenDocument:
         if not self._archive.has("content.xml"):
             raise DocumentError(Failure.CORRUPT, "an OpenDocument file without content.xml")
         self.content = self._xml("content.xml")
-        self.common = self._xml("styles.xml") if self._archive.has("styles.xml") else self.content
+        self.common = self._part("styles.xml")
 
     def body(self, kind: str) -> etree._Element:
         """The element "office:text", say, that holds the content."""
@@ -126,8 +126,7 @@ class OpenDocument:
     def controls(self) -> dict[str, etree._Element]:
         """The form fields that each draw:control shows by its name."""
         fields = [field for forms in named(self.content, "office:forms") for field in forms.iter(etree.Element)]
-        identified = [(attribute(one, "xml:id") or attribute(one, "form:id"), one) for one in fields]
-        return {name: one for name, one in identified if name}
+        return {name: one for one in fields if (name := attribute(one, "xml:id") or attribute(one, "form:id"))}
 
     @property
     def pictures(self) -> int:
@@ -148,8 +147,7 @@ class OpenDocument:
     def settings(self) -> set[tuple[str, str]]:
         """The names and values of the program's settings, in any view of the document; none where they are damaged."""
         try:
-            has_part = self._archive is not None and self._archive.has("settings.xml")
-            root = self._xml("settings.xml") if has_part else self.content
+            root = self._part("settings.xml")
         except DocumentError:
             return set()
         items = root.iter("{*}config-item")
@@ -158,8 +156,7 @@ class OpenDocument:
     @cached_property
     def meta(self) -> etree._Element:
         """What describes the document: its title, its subject."""
-        has_part = self._archive is not None and self._archive.has("meta.xml")
-        return self._xml("meta.xml") if has_part else self.content
+        return self._part("meta.xml")
 
     def notes(self) -> list[str]:
         """Notes for whoever reads the text: how many pictures and embedded documents were not read."""
@@ -168,6 +165,10 @@ class OpenDocument:
         else:
             notes = [f"pictures and other media not read: {self.pictures}"] if self.pictures else []
         return notes + ([f"embedded documents not read: {self.unread}"] if self.unread else [])
+
+    def _part(self, part: str) -> etree._Element:
+        """A part of the container; the whole content where there is none."""
+        return self._xml(part) if self._archive is not None and self._archive.has(part) else self.content
 
     def _xml(self, part: str) -> etree._Element:
         assert self._archive is not None

@@ -1,6 +1,8 @@
-"""Fields of OpenDocument (ODF 1.3, part 3, 7) that programs fill in anew: what they show, beside the stored text."""
+"""Fields of OpenDocument (ODF 1.3, part 3, 7) that programs fill in anew: what they show, beside the stored text.
 
-from collections.abc import Iterator
+And fields of forms (part 3, 13), which show their value.
+"""
+
 from decimal import Decimal, InvalidOperation
 
 from lxml import etree
@@ -20,63 +22,76 @@ FIELDS = {*_VALUED, *_DESCRIBED, *_ANEW, *_MOMENTS, "text:conditional-text", "te
 _PERCENT = 100
 
 
-def contradictions(element: etree._Element, document: OpenDocument) -> Iterator[str]:
-    """Reasons why the text of a field may not be what is shown."""
+def contradiction(element: etree._Element, document: OpenDocument) -> str:
+    """The reason why the text of a field may not be what is shown; "" for none."""
     name, text = name_of(element.tag), "".join(map(str, element.itertext())).strip()
+    shown, is_fixed = [text], attribute(element, "text:fixed") == "true"
     if name in _VALUED and attribute(element, "text:display") != "formula":
-        yield from _of_value(_holder(element, name, document), text)
-    elif name in _DESCRIBED and attribute(element, "text:fixed") != "true":
-        described = next((one.text or "" for one in named(document.meta, _DESCRIBED[name])), text)
-        yield from _other(described, text)
-    elif name in _ANEW and attribute(element, "text:fixed") != "true" and not _ANEW[name](text):
-        yield f'a field that is always computed anew has "{quoted(text)}" stored as its text'
+        holder = element
+        if name.startswith("text:user-field"):  # which only shows what its declaration has
+            wanted, declared = attribute(element, "text:name"), document.content.iter(full("text:user-field-decl"))
+            holder = next((one for one in declared if attribute(one, "text:name") == wanted), element)
+        shown = [_valued(holder, text)]
+    elif name in _DESCRIBED and not is_fixed:
+        shown = [next((one.text or "" for one in named(document.meta, _DESCRIBED[name])), text)]
+    elif name in _ANEW and not is_fixed and not _ANEW[name](text):
+        return f'a field that is always computed anew has "{quoted(text)}" stored as its text'
     elif name in _MOMENTS and not attribute(element, name + "-adjust"):
-        yield from _of_moment(attribute(element, f"text:{name[-4:]}-value"), text)
+        shown = [_moment(attribute(element, f"text:{name[-4:]}-value"), text)]
     elif name == "text:conditional-text":
         current = attribute(element, "text:current-value")
         cases = [current] if current in {"true", "false"} else ["true", "false"]
-        yield from _one_of([attribute(element, f"text:string-value-if-{one}") for one in cases], text)
+        shown = [attribute(element, f"text:string-value-if-{one}") for one in cases]
     elif name == "text:drop-down":
         labels = list(named(element, "text:label"))
         chosen = [one for one in labels if attribute(one, "text:current-selected") == "true"]
-        yield from _one_of([attribute(one, "text:value") for one in chosen[-1:] or labels], text)
+        shown = [attribute(one, "text:value") for one in chosen[-1:] or labels]
+    either = " or ".join(shown)
+    if text.split() in [one.split() for one in (*shown, either)]:
+        return ""
+    return f'a field shows "{quoted(either)}" by its value, and "{quoted(text)}" is stored as its text'
 
 
-def _holder(element: etree._Element, name: str, document: OpenDocument) -> etree._Element:
-    """The element that has the value of a field: its declaration, if it only shows that."""
-    if not name.startswith("text:user-field"):
-        return element
-    wanted = attribute(element, "text:name")
-    declared = document.content.iter(full("text:user-field-decl"))
-    return next((one for one in declared if attribute(one, "text:name") == wanted), element)
-
-
-def _of_value(holder: etree._Element, text: str) -> Iterator[str]:
+def _valued(holder: etree._Element, text: str) -> str:
+    """What the value of a field shows: the stored text, where that says the same."""
     value, kind = attribute(holder, "office:value"), attribute(holder, "office:value-type")
     if kind in {"date", "time"}:
-        yield from _of_moment(attribute(holder, f"office:{kind}-value"), text)
+        return _moment(attribute(holder, f"office:{kind}-value"), text)
     if kind == "string":
-        yield from _other(attribute(holder, "office:string-value") or text, text)
+        return attribute(holder, "office:string-value") or text
     if kind not in {"float", "currency", "percentage"} or not value:
-        return
+        return text
     try:
         number = Decimal(value) * (_PERCENT if kind == "percentage" else 1)
     except InvalidOperation:
-        return
-    if number.is_finite() and abs(number.adjusted()) < _PERCENT and not says(text, number):
-        yield from _other(f"{number:f}", text)
+        return text
+    is_usual = number.is_finite() and abs(number.adjusted()) < _PERCENT
+    return f"{number:f}" if is_usual and not says(text, number) else text
 
 
-def _of_moment(value: str, text: str) -> Iterator[str]:
-    if value and not reads_as_moment(text, value):
-        yield from _other(value, text)
+def _moment(value: str, text: str) -> str:
+    return value if value and not reads_as_moment(text, value) else text
 
 
-def _one_of(shown: list[str], text: str) -> Iterator[str]:
-    if text.split() not in [one.split() for one in shown]:
-        yield from _other(" or ".join(shown), text)
+_TICKED = {
+    "form:checkbox": ("form:current-state", "form:state"),
+    "form:radio": ("form:current-selected", "form:selected"),
+}
 
 
-def _other(shown: str, text: str) -> Iterator[str]:
-    if shown.split() != text.split():
-        yield f'a field shows "{quoted(shown)}" by its value, and "{quoted(text)}" is stored as its text'
+def control_text(control: etree._Element) -> str:
+    """The text that a form field shows: its value, the chosen entries, a box with or without a tick, its label."""
+    name = name_of(control.tag)
+    if name in {"form:password", "form:hidden", "form:properties"}:
+        return ""
+    if name in _TICKED:
+        ticked = _first(control, *_TICKED[name]) in {"checked", "true"}
+        return f"[{'x' if ticked else ' '}] {attribute(control, 'form:label')}"
+    if name == "form:listbox":
+        options, chosen = control.iter(full("form:option")), ("form:current-selected", "form:selected")
+        return "\n".join(attribute(one, "form:label") for one in options if _first(one, *chosen) == "true")
+    return _first(control, "form:current-value", "form:value", "form:label")
+
+
+def _first(element: etree._Element, *names: str) -> str:
+    return next((value for name in names if (value := attribute(element, name))), "")

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 from lxml import etree
 
@@ -18,13 +19,11 @@ from pipeline.parse.office.drawing.theme import rgb
 from pipeline.parse.office.odf.document import attribute, full, name_of, named
 from pipeline.parse.sight.colours import Colour, alike
 from pipeline.parse.sight.look import Appearance, squeezed
-from pipeline.parse.sight.raised import lowered, raised, struck
+from pipeline.parse.sight.raised import lifted
 from pipeline.parse.sight.symbols import has_signs, shown_in
 
 _LEVELS = ("text:list-level-style-number", "text:list-level-style-bullet", "text:list-level-style-image",
            "text:outline-level-style")  # fmt: skip
-
-
 _OF_SIGNS, _NO_SIGNS = "x-symbol", ("", False)
 
 
@@ -39,67 +38,77 @@ class Styles:
         self._defaults: dict[str, etree._Element] = {}
         self._lists: dict[str, dict[int, etree._Element]] = {}
         self.outline: dict[int, etree._Element] = {}
+        faces = "/".join(map(full, ("office:font-face-decls", "style:font-face")))
         self._fonts = {
             attribute(face, "style:name"): (
                 attribute(face, "svg:font-family").strip("'"), attribute(face, "style:font-charset") == _OF_SIGNS
             )
             for root in (common, part)
-            for faces in root.iterchildren(full("office:font-face-decls"))
-            for face in faces.iterchildren(full("style:font-face"))
+            for face in root.iterfind(faces)
         }  # fmt: skip
-        for holder in [
-            *common.iterchildren(full("office:styles")),
-            *part.iterchildren(full("office:automatic-styles")),
-        ]:
-            for style in holder.iterchildren(full("style:style")):
-                self._styles[attribute(style, "style:family"), attribute(style, "style:name")] = style
-            for style in holder.iterchildren(full("style:default-style")):
+        holders = *common.iterchildren(full("office:styles")), *part.iterchildren(full("office:automatic-styles"))
+        for style in (style for holder in holders for style in holder):
+            kind, name = name_of(style.tag), attribute(style, "style:name")
+            if kind == "style:style":
+                self._styles[attribute(style, "style:family"), name] = style
+            elif kind == "style:default-style":
                 self._defaults[attribute(style, "style:family")] = style
-            for style in holder.iterchildren(full("text:list-style")):
-                self._lists[attribute(style, "style:name")] = _by_level(style)
-            for style in holder:
-                if name_of(style.tag).startswith("number:"):
-                    self._data[attribute(style, "style:name")] = style
-            for style in holder.iterchildren(full("text:outline-style")):
-                self.outline = _by_level(style)
+            elif kind.startswith("number:"):
+                self._data[name] = style
+            elif kind in {"text:list-style", "text:outline-style"}:
+                found = [level for one in _LEVELS for level in style.iterchildren(full(one))]
+                levels = {whole_number(attribute(level, "text:level"), 0): level for level in found}
+                if kind == "text:list-style":
+                    self._lists[name] = levels
+                else:
+                    self.outline = levels
+
+    def chain(self, family: str, name: str) -> Iterator[etree._Element]:
+        """A style, then those that it is based on."""
+        seen = set[str]()
+        while name and name not in seen and (family, name) in self._styles:
+            seen.add(name)
+            style = self._styles[family, name]
+            yield style
+            name = attribute(style, "style:parent-style-name")
 
     def value(self, family: str, name: str, properties: str, wanted: str) -> str | None:
         """An attribute of a style's properties (of the style itself for ""), its own or of those it is based on."""
         key = (family, name, properties, wanted)
         if key not in self._values:
-            self._values[key] = next(self._found(*key), None)
+            holders = (
+                holder
+                for style in self.chain(family, name)
+                for holder in (style.iterchildren(full(properties)) if properties else [style])
+            )
+            found = (holder.get(full(wanted)) for holder in holders)
+            self._values[key] = next((value for value in found if value is not None), None)
         return self._values[key]
-
-    def properties(self, family: str, name: str, properties: str) -> Iterator[dict[str, str]]:
-        """The attributes of a style's properties by their usual names, its own, then those of what it is based on."""
-        for style in self._chain(family, name):
-            for holder in style.iterchildren(full(properties)):
-                yield _said(holder)
 
     def default(self, family: str, properties: str) -> dict[str, str]:
         """The attributes of properties that hold for a family where no style says otherwise."""
         style = self._defaults.get(family)
-        holder = None if style is None else next(style.iterchildren(full(properties)), None)
-        return {} if holder is None else _said(holder)
+        holder = None if style is None else style.find(full(properties))
+        return {} if holder is None else said_by(holder)
 
     def shows_nothing(self, name: str, *, of_text: bool) -> bool:
         """Whether a format writes nothing, whatever the number is; of texts, whether it writes no texts either."""
         style = self._data.get(name)
         if style is None or (of_text and name_of(style.tag) != "number:text-style"):
             return False
-        drawn = [
-            one for one in style if name_of(one.tag).startswith("number:") and (one.attrib or one.text or len(one))
-        ]
+        drawn = [one for one in style if name_of(one.tag).startswith("number:") and _says(one)]
         others = [attribute(one, "style:apply-style-name") for one in style.iterchildren(full("style:map"))]
-        return not drawn and all(other != name and self._is_empty(other) for other in others)
+        return not drawn and all(
+            other != name and other in self._data and not any(map(_says, self._data[other])) for other in others
+        )
 
     def doubt(self, family: str, name: str) -> str:
         """What a style, or one that it is based on, says that may hide a text in a way that is not computed."""
-        for style in self._chain(family, name):
+        for style in self.chain(family, name):
             if style not in self._doubts:
                 maps = family != "table-cell" and style.find(full("style:map")) is not None
                 holders = (one for one in style if name_of(one.tag).endswith("-properties"))
-                self._doubts[style] = "a condition" if maps else next(filter(None, map(doubt_of, holders)), "")
+                self._doubts[style] = "a condition" if maps else next(filter(None, map(_doubt_of, holders)), "")
             if self._doubts[style]:
                 return self._doubts[style]
         return ""
@@ -107,19 +116,15 @@ class Styles:
     def colours_text(self, name: str, ground: Colour | None) -> str:
         """What says that a number format, or one that it gives way to, colours text so that it may not be seen."""
         style = self._data.get(name)
-        others = (
-            () if style is None else [attribute(one, "style:apply-style-name") for one in named(style, "style:map")]
-        )
-        for one in (style, *(self._data.get(other) for other in others)):
-            for said in () if one is None else named(one, "style:text-properties"):
+        if style is None:
+            return ""
+        others = [attribute(one, "style:apply-style-name") for one in named(style, "style:map")]
+        for one in (style, *(self._data[other] for other in others if other in self._data)):
+            for said in named(one, "style:text-properties"):
                 colour = rgb(attribute(said, "fo:color")[1:])
-                if doubt_of(said) or alike(colour, ground) or (colour is not None and ground is None):
+                if _doubt_of(said) or alike(colour, ground) or (colour is not None and ground is None):
                     return "a number format"
         return ""
-
-    def is_conditional(self, family: str, name: str) -> bool:
-        """Whether a style gives way to others on conditions."""
-        return any(style.find(full("style:map")) is not None for style in self._chain(family, name))
 
     def font(self, said: dict[str, str]) -> tuple[str, bool] | None:
         """The font that properties name, and whether it is said to have signs alone; None where they name none."""
@@ -130,50 +135,23 @@ class Styles:
         font = font if name is None else self._fonts.get(name, (name, False))
         return font if font[1] or has_signs(font[0]) else _NO_SIGNS
 
-    def names(self, family: str, name: str) -> Iterator[str]:
-        """A style's name, then those of the styles that it is based on."""
-        return (attribute(style, "style:name") for style in self._chain(family, name))
-
     def levels(self, name: str) -> dict[int, etree._Element]:
         """The levels, from 1, of a list style."""
         return self._lists.get(name, {})
 
-    def _is_empty(self, name: str) -> bool:
-        style = self._data.get(name)
-        return style is not None and not any(one.attrib or one.text or len(one) for one in style)
 
-    def _found(self, family: str, name: str, properties: str, wanted: str) -> Iterator[str]:
-        for style in self._chain(family, name):
-            for holder in style.iterchildren(full(properties)) if properties else [style]:
-                value = holder.get(full(wanted))
-                if value is not None:
-                    yield value
-
-    def _chain(self, family: str, name: str) -> Iterator[etree._Element]:
-        seen = set[str]()
-        while name and name not in seen and (family, name) in self._styles:
-            seen.add(name)
-            style = self._styles[family, name]
-            yield style
-            name = attribute(style, "style:parent-style-name")
+def _says(part: etree._Element) -> bool:
+    return bool(part.attrib or part.text or len(part))
 
 
 def master_pages(common: etree._Element) -> list[etree._Element]:
     """The pages that hold headers and footers, or stand behind slides."""
-    return [
-        page
-        for holder in common.iterchildren(full("office:master-styles"))
-        for page in named(holder, "style:master-page")
-    ]
+    return list(common.iterfind(f"{full('office:master-styles')}//{full('style:master-page')}"))
 
 
-def _said(holder: etree._Element) -> dict[str, str]:
+def said_by(holder: etree._Element) -> dict[str, str]:
+    """The attributes of properties by their usual names."""
     return {name_of(str(name)): str(value) for name, value in holder.attrib.items()}
-
-
-def _by_level(style: etree._Element) -> dict[int, etree._Element]:
-    levels = [level for name in _LEVELS for level in style.iterchildren(full(name))]
-    return {whole_number(attribute(level, "text:level"), 0): level for level in levels}
 
 
 _TEXT, _GRAPHIC, _OF_CELL = "style:text-properties", "style:graphic-properties", "loext:graphic-properties"
@@ -237,7 +215,11 @@ def _is_plain(name: str, value: str) -> bool:
     return found is not None and least <= found <= most
 
 
-def doubt_of(holder: etree._Element) -> str:
+_PARTS = {"tab-stops", "drop-cap", "background-image", "columns", "footnote-sep", "char-complex-color", "list-style",
+          "list-level-label-alignment", "fill-complex-color", "text-columns"}  # fmt: skip
+
+
+def _doubt_of(holder: etree._Element) -> str:
     """The first attribute or child of properties that may hide a text in a way that is not computed; "" for none."""
     for key, value in holder.attrib.items():
         if not _is_plain(name := str(key).rpartition("}")[2], str(value)):
@@ -245,10 +227,6 @@ def doubt_of(holder: etree._Element) -> str:
     parts = {str(child.tag).rpartition("}")[2]: child for child in holder}
     odd = [name for name, part in parts.items() if name not in _PARTS or (name == "background-image" and part.attrib)]
     return odd[0] if odd else ""
-
-
-_PARTS = {"tab-stops", "drop-cap", "background-image", "columns", "footnote-sep", "char-complex-color", "list-style",
-          "list-level-label-alignment", "fill-complex-color", "text-columns"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -273,8 +251,7 @@ class TextProperties:
         """The text as its font shows it, with the marks of what is raised, lowered or struck out."""
         if self.font is not _NO_SIGNS or not text.isascii():
             text = shown_in(self.font[0], text, of_signs=self.font[1])
-        text = raised(text) if self.lift > 0 else lowered(text) if self.lift < 0 else text
-        return struck(text) if self.struck else text
+        return lifted(text, self.lift, self.struck)
 
     @cached_property
     def appearance(self) -> Appearance:
@@ -312,12 +289,11 @@ class Looks:
         return self._known[key]
 
     def _made(self, family: str, name: str, outer: TextProperties) -> TextProperties:
-        chain = list(reversed(list(self._styles.properties(family, name, _TEXT))))
-        look = self._changed(outer, chain)
-        if doubt := look.doubt or self._styles.doubt(family, name):
-            look = replace(look, doubt=doubt)
+        chain = [said_by(one) for style in self._styles.chain(family, name) for one in style.iterchildren(full(_TEXT))]
+        look = self._changed(outer, chain[::-1])
+        doubt, line = look.doubt or self._styles.doubt(family, name), look.line
         if family in {"text", "graphic", "presentation"}:
-            return look
+            return replace(look, doubt=doubt)
         kind = f"style:{family}-properties"
         fill, height, *indents = (
             self._styles.value(family, name, kind, f"fo:{wanted}")
@@ -328,13 +304,11 @@ class Looks:
                 self._styles.value(family, name, _OF_CELL, f"draw:{one}") for one in ("fill", "fill-color")
             )
             fill = colour if filled == "solid" else "" if filled in {None, "none"} else "unknown"
-        look = replace(look, ground=_over(fill, look.ground))
-        if family != "paragraph":
-            return look
-        if sum(length(one) or 0.0 for one in indents) < _WITHIN["margin"][0]:
-            look = replace(look, doubt=look.doubt or "text-indent")
-        cut = length(height)
-        return look if cut is None else replace(look, line=cut if look.line is None else min(cut, look.line))
+        if family == "paragraph":
+            if sum(length(one) or 0.0 for one in indents) < _WITHIN["margin"][0]:
+                doubt = doubt or "text-indent"
+            line = min((one for one in (length(height), line) if one is not None), default=None)
+        return replace(look, ground=_over(fill, look.ground), line=line, doubt=doubt)
 
     def fill(self, family: str, name: str, around: Colour | None, *, flows: bool) -> Colour | None:
         """The colour behind the text of a shape: its own if that is opaque, else the one around it; None if not known.
@@ -356,36 +330,31 @@ class Looks:
     def _changed(self, look: TextProperties, chain: list[dict[str, str]]) -> TextProperties:
         """A look changed by the properties of styles, from the most general one on."""
         for place, said in enumerate(chain):
-            display, automatic = said.get("text:display"), said.get("style:use-window-font-color") == "true"
-            colour = None if automatic else rgb(said["fo:color"][1:]) if "fo:color" in said else look.colour
-            opacity = length(said.get("loext:opacity"), 1.0)
-            if automatic or (opacity is None and "fo:color" in said):
-                opacity = 1.0  # it is the colour's; that of the window is written with 0 % and drawn in full
-            size = length(said.get("fo:font-size"), look.size if place else None)  # a share of what it is based on
-            stretch, position = length(said.get("style:text-scale"), 1.0), said.get("style:text-position", "").split()
-            spacing = length(said.get("fo:letter-spacing"))
-            lines = [said[name] for name in _LINES_THROUGH if name in said]
-            look = replace(
-                look,
-                shown=look.shown if display is None else display != "none",
-                colour=colour,
-                ground=_over(said.get("fo:background-color"), look.ground),
-                opacity=look.opacity if opacity is None else opacity,
-                size=look.size if size is None else size,
-                stretch=look.stretch if stretch is None else stretch,
-                raised=(length(position[1], 1.0) or 0.0) if len(position) == 2 else look.raised,
-                spacing=look.spacing if spacing is None else spacing,
-                lift=_lift(position[0]) if position else look.lift,
-                struck=all(one != "none" for one in lines) if lines else look.struck,
-                font=self._styles.font(said) or look.font,
-            )
+            changes: dict[str, Any] = {
+                "size": length(said.get("fo:font-size"), look.size if place else None),  # a share of the one before
+                "stretch": length(said.get("style:text-scale"), 1.0),
+                "spacing": length(said.get("fo:letter-spacing")),
+                "opacity": length(said.get("loext:opacity"), 1.0),
+                "font": self._styles.font(said),
+            }
+            automatic, position = said.get("style:use-window-font-color") == "true", said.get("style:text-position", "")
+            if automatic or (changes["opacity"] is None and "fo:color" in said):
+                changes["opacity"] = 1.0  # it is the colour's; that of the window is written with 0 % and drawn in full
+            changes = {name: value for name, value in changes.items() if value is not None}
+            if "text:display" in said:
+                changes["shown"] = said["text:display"] != "none"
+            if automatic or "fo:color" in said:
+                changes["colour"] = None if automatic else rgb(said["fo:color"][1:])
+            if place_and_size := position.split():
+                lift = place_and_size[0]  # what is moved by less than a seventh of its size is on the line
+                moved = {"super": 1.0, "sub": -1.0}.get(lift, length(lift, 1.0) or 0.0)
+                changes["lift"] = 0 if abs(moved) < _ON_THE_LINE else 1 if moved > 0 else -1
+                if len(place_and_size) == 2:
+                    changes["raised"] = length(place_and_size[1], 1.0) or 0.0
+            if lines := [said[name] for name in _LINES_THROUGH if name in said]:
+                changes["struck"] = all(one != "none" for one in lines)
+            look = replace(look, ground=_over(said.get("fo:background-color"), look.ground), **changes)
         return look
-
-
-def _lift(position: str) -> int:
-    """Above the line (1), on it (0), below it (-1); what is moved by less than a seventh of its size is on it."""
-    moved = {"super": 1.0, "sub": -1.0}.get(position, length(position, 1.0) or 0.0)
-    return 0 if abs(moved) < _ON_THE_LINE else 1 if moved > 0 else -1
 
 
 def _over(fill: str | None, around: Colour | None) -> Colour | None:

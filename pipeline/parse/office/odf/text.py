@@ -9,18 +9,11 @@ from functools import partial
 
 from lxml import etree
 
+from pipeline.parse.markup.formula import formula_text
 from pipeline.parse.markup.reading import whole_number
 from pipeline.parse.office.odf.document import OpenDocument, attribute, full, name_of, named, repeats
-from pipeline.parse.office.odf.fields import FIELDS, contradictions
-from pipeline.parse.office.odf.line import (
-    Line,
-    Lists,
-    blank,
-    control_text,
-    formula_or_source,
-    hides_itself,
-    is_numbered,
-)
+from pipeline.parse.office.odf.fields import FIELDS, contradiction, control_text
+from pipeline.parse.office.odf.line import BLANKS, Line, Lists
 from pipeline.parse.office.odf.styles import Looks, Styles, TextProperties, length
 from pipeline.parse.office.odf.view import Page, style_of
 from pipeline.parse.writer import CELL, TextWriter
@@ -30,6 +23,7 @@ _NOT_SHOWN = {"text:tracked-changes", "table:tracked-changes", "office:forms", "
 _SILENT = {"text:script", "svg:title", "svg:desc", "text:note-citation"}
 _NO_SHAPES = {"draw:g", "draw:text-box", "draw:a", "draw:image"}
 _OBJECTS = {"draw:object", "draw:object-ole"}
+_ROWS = {"table:table-header-rows", "table:table-rows", "table:table-row-group"}
 _MARKS = {"footnote": "[{}]", "endnote": "[e{}]"}
 _THIN = 5.0  # points
 _TITLES = {"Title": 1, "Subtitle": 2}
@@ -56,7 +50,7 @@ class Flow:
         self._blocks: dict[str, Callable[[etree._Element], None]] = {
             "text:p": self._paragraph, "text:h": self._paragraph, "text:list": self._list,
             "text:section": self._section, "table:table": self._table, "office:annotation": self._comment,
-            "draw:object": self._object, "draw:object-ole": self._file, "draw:control": self._control,
+            "draw:object": self._object, "draw:object-ole": self._object, "draw:control": self._control,
             "draw:image": self._image,
         }  # fmt: skip
 
@@ -89,21 +83,18 @@ class Flow:
             self._shape(shape)
 
     def _shape(self, shape: etree._Element) -> None:
+        look = self.look
+        if name_of(shape.tag) not in _NO_SHAPES and name_of(shape.tag).startswith("draw:"):
+            look = self.looks.of(*style_of(shape), self.looks.first)
+            if not self.page.flows:
+                look = self.looks.of("paragraph", attribute(shape, "draw:text-style-name"), look)
+            ground = self.page.behind(shape)
+            if shape.find(full("table:table")) is None:
+                ground = self.looks.fill(*style_of(shape), ground, flows=self.page.flows)
+            look = replace(look, ground=ground, doubt=look.doubt or self.page.doubts(shape))
         self.writer.gap()
-        self._within(self._look_in(shape), partial(self.blocks, shape))
+        self._within(look, partial(self.blocks, shape))
         self.writer.gap()
-
-    def _look_in(self, shape: etree._Element) -> TextProperties:
-        """The look in a shape: that of all text, on its own ground."""
-        if name_of(shape.tag) in _NO_SHAPES or not name_of(shape.tag).startswith("draw:"):
-            return self.look
-        look = self.looks.of(*style_of(shape), self.looks.first)
-        if not self.page.flows:
-            look = self.looks.of("paragraph", attribute(shape, "draw:text-style-name"), look)
-        ground = self.page.behind(shape)
-        if shape.find(full("table:table")) is None:
-            ground = self.looks.fill(*style_of(shape), ground, flows=self.page.flows)
-        return replace(look, ground=ground, doubt=look.doubt or self.page.doubts(shape))
 
     def _within(self, look: TextProperties, write: Callable[[], None]) -> None:
         outer, self.look = self.look, look
@@ -114,12 +105,9 @@ class Flow:
         """A flow for what is looked at only: it counts nothing, and follows no objects."""
         return Flow(self.writer.aside(), self._document, styles, inside=True)
 
-    def text_of(self, write: Callable[[], None]) -> str:
+    def text_of(self, write: Callable[[], None], writer: TextWriter | None = None) -> str:
         """The text that a method of this flow would write."""
-        return self._text_in(self.writer.inner(), write)
-
-    def _text_in(self, writer: TextWriter, write: Callable[[], None]) -> str:
-        outer, self.writer = self.writer, writer
+        outer, self.writer = self.writer, writer or self.writer.inner()
         label, self._label = self._label, ""
         write()
         inner, self.writer, self._label = self.writer, outer, label
@@ -128,7 +116,7 @@ class Flow:
     def hidden(self, kind: str, write: Callable[[], None]) -> None:
         """Count a stretch that nobody sees as a whole, with the notes in it; only the rule `keep` has it written."""
         before = {name: len(texts) for name, texts in self.notes.items()}
-        text = self._text_in(self.writer.unseen(), write)
+        text = self.text_of(write, self.writer.unseen())
         notes = [note for name, texts in self.notes.items() for note in texts[before[name] :]]
         if not self.writer.hide(kind, "".join([text, *notes])):
             self.writer.block(text)
@@ -154,41 +142,40 @@ class Flow:
         """The text of one paragraph; what hangs on it waits."""
         line = Line()
         look = self.looks.of("paragraph", attribute(paragraph, "text:style-name"), self.look)
-        self._inline(paragraph, line, replace(look, shown=False) if hides_itself(paragraph) else look)
+        hiding = [mark for mark in named(paragraph, "text:hidden-paragraph")
+                  if attribute(mark, "text:is-hidden") == "true"
+                  and next(mark.iterancestors(full("text:p"), full("text:h")), None) is paragraph]  # fmt: skip
+        self._inline(paragraph, line, replace(look, shown=False) if hiding else look)
         return line.finish()
 
     def _paragraph(self, paragraph: etree._Element) -> None:
         hung, self._hung = self._hung, []
         label, self._label = self._label, ""
-        text, level = self.inline(paragraph), self._level(paragraph)
-        if name_of(paragraph.tag) == "text:h" and not label and text.strip():
-            label = self._heading_label(paragraph, level)
-        if level and text.strip():
-            self.writer.heading(label + text, level)
-        elif text.strip():
-            self.writer.line(label + text)
+        text, style = self.inline(paragraph), attribute(paragraph, "text:style-name")
+        if name_of(paragraph.tag) == "text:h":
+            level = max(1, whole_number(attribute(paragraph, "text:outline-level"), 1))
+            is_listed = self.styles.value("paragraph", style, "", "style:list-style-name") != ""
+            if not label and text.strip() and is_listed and attribute(paragraph, "text:is-list-header") != "true":
+                label = self._lists.heading(level)
         else:
+            names = (attribute(one, "style:name") for one in self.styles.chain("paragraph", style))
+            level = next((_TITLES[name] for name in names if name in _TITLES), 0)
+        if not text.strip():
             self.writer.gap()
+        elif level:
+            self.writer.heading(label + text, level)
+        else:
+            self.writer.line(label + text)
         for write in self._hung:
             write()
         self._hung = hung
 
-    def _level(self, paragraph: etree._Element) -> int:
-        """The rank of a heading or title; 0 for other paragraphs."""
-        if name_of(paragraph.tag) == "text:h":
-            return max(1, whole_number(attribute(paragraph, "text:outline-level"), 1))
-        names = self.styles.names("paragraph", attribute(paragraph, "text:style-name"))
-        return next((_TITLES[name] for name in names if name in _TITLES), 0)
-
-    def _heading_label(self, heading: etree._Element, level: int) -> str:
-        name = attribute(heading, "text:style-name")
-        without = self.styles.value("paragraph", name, "", "style:list-style-name") == ""
-        return "" if without or attribute(heading, "text:is-list-header") == "true" else self._lists.heading(level)
-
     def _list(self, element: etree._Element) -> None:
         self._lists.begin(element)
         for item in element:
-            if is_numbered(item):
+            # One without a text of its own, only with an inner list, has no number.
+            texts = any(name_of(child.tag) in {"text:p", "text:h"} for child in item)
+            if texts and name_of(item.tag) == "text:list-item":
                 self._label = self._lists.label(item)
             self.blocks(item)
             self._label = ""
@@ -203,22 +190,26 @@ class Flow:
 
     def _table(self, table: etree._Element) -> None:
         self.writer.gap()
-        look, columns = self._look_of("table", table), list(named(table, "table:table-column"))
-        if any(self._is_thin(one) for one in columns):
-            look = replace(look, doubt=look.doubt or "a narrow column")
+        look = self.looks.of("table", attribute(table, "table:style-name"), self.look)
+        for column in named(table, "table:table-column"):  # hidden, or without room for letters
+            name = attribute(column, "table:style-name")
+            width = self.styles.value("table-column", name, "style:table-column-properties", "style:column-width")
+            if attribute(column, "table:visibility") not in {"", "visible"} or (length(width) or _THIN) < _THIN:
+                look = replace(look, doubt=look.doubt or "a narrow column")
         self._within(look, partial(self._rows, table))
         self.writer.gap()
 
     def _rows(self, holder: etree._Element) -> None:
         for child in holder:
-            name = name_of(child.tag)
-            if name == "table:table-row":
-                if attribute(child, "table:visibility") in {"collapse", "filter"}:
-                    self.hidden("hidden_row", partial(self._row, child))
-                else:
-                    self._within(self._look_of("table-row", child), partial(self._row, child))
-            elif name in {"table:table-header-rows", "table:table-rows", "table:table-row-group"}:
+            name, style = name_of(child.tag), attribute(child, "table:style-name")
+            if name in _ROWS:
                 self._rows(child)
+            elif name == "table:table-row" and attribute(child, "table:visibility") in {"collapse", "filter"}:
+                self.hidden("hidden_row", partial(self._row, child))
+            elif name == "table:table-row":  # one of a fixed height cuts what is in it
+                height = self.styles.value("table-row", style, "style:table-row-properties", "style:row-height")
+                look = replace(self.looks.of("table-row", style, self.look), line=length(height))
+                self._within(look, partial(self._row, child))
 
     def _row(self, row: etree._Element) -> None:
         cells: list[str] = []
@@ -234,21 +225,8 @@ class Flow:
         for _ in range(count):
             self.writer.cells(cells)
 
-    def _look_of(self, family: str, part: etree._Element) -> TextProperties:
-        """The look in a region of a table; a row of a fixed height cuts what is in it."""
-        name = attribute(part, "table:style-name")
-        look = self.looks.of(family, name, self.look)
-        height = self.styles.value(family, name, "style:table-row-properties", "style:row-height")
-        return replace(look, line=length(height)) if family == "table-row" else look
-
-    def _is_thin(self, column: etree._Element) -> bool:
-        """Whether a column of a table of a text is hidden, or has no room for letters."""
-        name = attribute(column, "table:style-name")
-        width = self.styles.value("table-column", name, "style:table-column-properties", "style:column-width")
-        return attribute(column, "table:visibility") not in {"", "visible"} or (length(width) or _THIN) < _THIN
-
     def _cell(self, cell: etree._Element) -> str:
-        outer, self.look = self.look, self._look_of("table-cell", cell)
+        outer, self.look = self.look, self.looks.of("table-cell", attribute(cell, "table:style-name"), self.look)
         write = partial(self.blocks, cell)
         covered = name_of(cell.tag) == "table:covered-table-cell"
         text = self.text_of(partial(self.hidden, "covered", write) if covered else write)
@@ -265,7 +243,7 @@ class Flow:
         """Write a picture, but not one that stands in for an object, nor the second form of one."""
         frame = image.getparent()
         before = [] if frame is None else [name_of(one.tag) for one in frame if one is not image]
-        first = frame is None or next(frame.iterchildren(full("draw:image")), None) is image
+        first = frame is None or frame.find(full("draw:image")) is image
         if first and _OBJECTS.isdisjoint(before) and not self._inside:
             self.writer.block(self._document.picture_text(image))
         self.blocks(image)
@@ -275,24 +253,18 @@ class Flow:
         if control is not None:
             self.writer.block(control_text(control))
 
-    def _file(self, element: etree._Element) -> None:
-        if self._inside:
-            self._document.unread += 1
-        else:
-            self._document.give(element)
-
     def _object(self, element: etree._Element) -> None:
         if self._inside:
             self._document.unread += 1
-            return
-        root = self._document.object(element)
-        if root is not None:
+        elif name_of(element.tag) == "draw:object-ole":
+            self._document.give(element)
+        elif (root := self._document.object(element)) is not None:
             self._show(root)
 
     def _show(self, root: etree._Element) -> None:
         """Write a chart or formula; other documents are not read."""
         if name_of(root.tag) == "math:math":
-            self.writer.block(formula_or_source(root))
+            self.writer.block(_formula_or_source(root))
             return
         charts = list(named(root, "office:chart"))
         for chart in charts:
@@ -315,12 +287,13 @@ class Flow:
 
     def _piece(self, element: etree._Element, line: Line, look: TextProperties) -> None:
         name = name_of(element.tag)
-        if name in {"text:s", "text:tab", "text:line-break"}:
-            line.exact(blank(element))
+        if name in BLANKS:
+            line.blank(element)
         elif name == "text:note":
             line.exact(self._note(element, look.hides))
-        elif name == "text:hidden-text":
-            self._hidden_text(element, line, look)
+        elif name == "text:hidden-text":  # of a field that is shown only on a condition
+            look = replace(look, shown=False) if attribute(element, "text:is-hidden") == "true" else look
+            self._literal(element.text or attribute(element, "text:string-value"), line, look)
         elif name == "office:annotation":
             self._hung.append(partial(self._comment, element))
         elif name.startswith("draw:") and name != "draw:a":
@@ -330,7 +303,7 @@ class Flow:
             self._inline(element, line, look)
             line.exact(")")
         elif name not in _SILENT:
-            for reason in contradictions(element, self._document) if name in FIELDS else ():
+            if name in FIELDS and (reason := contradiction(element, self._document)):
                 self.writer.review(reason)
             self._inline(element, line, self.looks.of("text", attribute(element, "text:style-name"), look))
 
@@ -345,19 +318,18 @@ class Flow:
         self.notes[kind].append(text)
         return _MARKS[kind].format(len(self.notes[kind]))
 
-    def _hidden_text(self, element: etree._Element, line: Line, look: TextProperties) -> None:
-        """Add the text of a field that is shown only on a condition."""
-        look = replace(look, shown=False) if attribute(element, "text:is-hidden") == "true" else look
-        self._literal(element.text or attribute(element, "text:string-value"), line, look)
-
     def _hang(self, element: etree._Element, line: Line) -> None:
         """A shape waits for the end of the paragraph, but a formula is part of its line."""
-        objects = [child for child in element if name_of(child.tag) in _OBJECTS]
-        if not self._inside and objects and name_of(objects[0].tag) == "draw:object":
-            root = self._document.object(objects[0])
-            if root is not None and name_of(root.tag) == "math:math":
-                line.exact(formula_or_source(root))
-            elif root is not None:
-                self._hung.append(partial(self._show, root))
-        else:
+        first = next((child for child in element if name_of(child.tag) in _OBJECTS), None)
+        if self._inside or first is None or name_of(first.tag) != "draw:object":
             self._hung.append(partial(self.block, element))
+        elif (root := self._document.object(first)) is not None:
+            if name_of(root.tag) == "math:math":
+                line.exact(_formula_or_source(root))
+            else:
+                self._hung.append(partial(self._show, root))
+
+
+def _formula_or_source(element: etree._Element) -> str:
+    """A formula (MathML) in one line; where it shows nothing, the source that its annotation gives."""
+    return formula_text(element) or " ".join(one.text or "" for one in element.iter(full("math:annotation")))

@@ -26,24 +26,18 @@ _SHAPE = re.compile(
 
 
 @dataclass(frozen=True)
-class Placed:
-    """A shape: where it lies, what it is filled with ("" for nothing, None for what is no plain colour)."""
-
-    element: etree._Element
-    box: Box
-    fill: Colour | None
-
-
-@dataclass(frozen=True)
 class Page:
-    """A page of a size in points, and the shapes on it. `flows`: places are relative to paragraphs of a text."""
+    """A page of a size in points, and the shapes on it. `flows`: places are relative to paragraphs of a text.
+
+    Each shape has its box, and what it is filled with ("" for nothing, None for what is no plain colour).
+    """
 
     width: float | None = None
     height: float | None = None
     ground: Colour | None = None
     flows: bool = False
     layers: frozenset[str] = frozenset()  # that are not shown
-    shapes: tuple[Placed, ...] = ()
+    shapes: tuple[tuple[etree._Element, Box, Colour | None], ...] = ()
 
     def hides(self, shape: etree._Element) -> str | None:
         """How a shape is hidden (a kind of hidden.KINDS), if it is."""
@@ -62,30 +56,26 @@ class Page:
         box = placed(shape)
         if odd or box is None or self.width is None or self.height is None:
             return odd[0] if odd else ""
-        if not -_EDGE <= box[0] <= self.width - _NEAR or not -_EDGE <= box[1] <= self.height - _NEAR:
+        x, y, width, height = box
+        if not -_EDGE <= x <= self.width - _NEAR or not -_EDGE <= y <= self.height - _NEAR:
             return "its place"
+        inner = (x + _OVER, y + _OVER, width - 2 * _OVER, height - 2 * _OVER)  # more than edges in common
         later = False
-        for other in self.shapes:
-            if later and other.fill != "" and _meets(box, other.box):
+        for other, around, fill in self.shapes:
+            if later and fill != "" and overlap(inner, around):
                 return "a shape over it"
-            later = later or other.element is shape
+            later = later or other is shape
         return ""
 
     def behind(self, shape: etree._Element) -> Colour | None:
         """The colour behind a shape: that of the shape under all of it, else the page's; None where that is not one."""
         box, under = placed(shape), self.ground
-        for other in self.shapes:
-            if other.element is shape:
+        for other, around, fill in self.shapes:
+            if other is shape:
                 break
-            if other.fill != "" and (box is None or overlap(box, other.box)):
-                under = other.fill if box is not None and holds(other.box, box, _OVER) else None
+            if fill != "" and (box is None or overlap(box, around)):
+                under = fill if box is not None and holds(around, box, _OVER) else None
         return under
-
-
-def _meets(box: Box, other: Box) -> bool:
-    """Whether two boxes have more than their edges in common."""
-    x, y, width, height = box
-    return overlap((x + _OVER, y + _OVER, width - 2 * _OVER, height - 2 * _OVER), other)
 
 
 def text_page(common: etree._Element) -> Page:
@@ -93,13 +83,13 @@ def text_page(common: etree._Element) -> Page:
     layouts = [said for one in named(common, "style:page-layout") for said in one.iterchildren(full(_LAYOUT))]
     sizes = [[length(attribute(one, f"fo:page-{side}")) or 0.0 for side in ("width", "height")] for one in layouts]
     width, height = (max((size[side] for size in sizes), default=0.0) or None for side in (0, 1))
-    plain = all(_is_plain(one) for one in layouts)
+    plain = all(
+        attribute(one, "fo:background-color").lower() in {"", "transparent", "#ffffff"}
+        and attribute(one, "draw:fill") in {"", "none"}
+        and one.find("{*}background-image") is None
+        for one in layouts
+    )
     return Page(width, height, WHITE if plain else None, flows=True)
-
-
-def _is_plain(layout: etree._Element) -> bool:
-    white = attribute(layout, "fo:background-color").lower() in {"", "transparent", "#ffffff"}
-    return white and attribute(layout, "draw:fill") in {"", "none"} and layout.find("{*}background-image") is None
 
 
 def slide_page(styles: Styles, looks: Looks, common: etree._Element, slide: etree._Element) -> Page:
@@ -107,35 +97,31 @@ def slide_page(styles: Styles, looks: Looks, common: etree._Element, slide: etre
     name = attribute(slide, "draw:master-page-name")
     master = next((one for one in master_pages(common) if attribute(one, "style:name") == name), None)
     behind = [] if master is None else [one for one in master if not attribute(one, "presentation:class")]
-    shapes = list(_shapes([*behind, *slide]))[:_MOST]
-    on_it = tuple(Placed(one, box, _painted(one, looks)) for one in shapes if (box := placed(one)) is not None)
-    width, height = _size(common, master)
+    shapes = [
+        # No plain colour: pictures and what is not known.
+        (one, box, None if _is_painted(one) else looks.fill(*style_of(one), "", flows=False))
+        for one in list(_shapes([*behind, *slide]))[:_MOST]
+        if (box := placed(one)) is not None
+    ]
+    layout = "" if master is None else attribute(master, "style:page-layout-name")
+    layouts = (one for one in named(common, "style:page-layout") if attribute(one, "style:name") == layout)
+    size = next((said for one in layouts if master is not None for said in one.iterchildren(full(_LAYOUT))), None)
+    width, height = (
+        None if size is None else length(attribute(size, f"fo:page-{side}")) for side in ("width", "height")
+    )
     off = [one for one in named(common, "draw:layer") if attribute(one, "draw:display") in {"none", "printer"}]
     hidden = frozenset(attribute(one, "draw:name") for one in off)
-    names = [attribute(one, "draw:style-name") for one in (slide, master) if one is not None]
-    return Page(width, height, _ground(styles, names), layers=hidden, shapes=on_it)
-
-
-def _ground(styles: Styles, names: Iterable[str]) -> Colour | None:
-    for name in names:
+    ground: Colour | None = WHITE
+    for one in (slide, master):
         fill, colour = (
-            styles.value("drawing-page", name, "style:drawing-page-properties", wanted)
+            styles.value("drawing-page", attribute(one, "draw:style-name"), "style:drawing-page-properties", wanted)
+            if one is not None else None
             for wanted in ("draw:fill", "draw:fill-color")
-        )
-        if fill == "solid" and colour:
-            return colour_of(colour.lower())
+        )  # fmt: skip
         if fill not in {None, "none"}:
-            return None
-    return WHITE
-
-
-def _size(common: etree._Element, master: etree._Element | None) -> tuple[float | None, float | None]:
-    name = "" if master is None else attribute(master, "style:page-layout-name")
-    for layout in named(common, "style:page-layout"):
-        if attribute(layout, "style:name") == name:
-            for said in layout.iterchildren(full(_LAYOUT)):
-                return length(attribute(said, "fo:page-width")), length(attribute(said, "fo:page-height"))
-    return None, None
+            ground = colour_of(colour.lower()) if fill == "solid" and colour else None
+            break
+    return Page(width, height, ground, layers=hidden, shapes=tuple(shapes))
 
 
 def _shapes(holder: Iterable[etree._Element]) -> Iterable[etree._Element]:
@@ -146,11 +132,8 @@ def _shapes(holder: Iterable[etree._Element]) -> Iterable[etree._Element]:
             yield one
 
 
-def _painted(shape: etree._Element, looks: Looks) -> Colour | None:
-    """The colour that fills a shape; None for pictures and what is not known, "" for no fill."""
-    if any(name_of(child.tag) in _PAINTED for child in shape):
-        return None
-    return looks.fill(*style_of(shape), "", flows=False)
+def _is_painted(shape: etree._Element) -> bool:
+    return any(name_of(child.tag) in _PAINTED for child in shape)
 
 
 def style_of(shape: etree._Element) -> tuple[str, str]:
@@ -176,7 +159,7 @@ def lies_over(body: etree._Element, styles: Styles) -> bool:
             styles.value(family, style, _GRAPHIC, wanted) for wanted in ("style:wrap", "style:run-through", "draw:fill")
         )
         is_frame = name in {"draw:frame", "draw:control"}
-        painted = fill not in {None, "none"} or any(name_of(str(one.tag)) in _PAINTED for one in shape)
+        painted = fill not in {None, "none"} or _is_painted(shape)
         over = (wrap or ("none" if is_frame else "run-through")) == "run-through" and through != "background"
         if over and (painted or (fill is None and not is_frame)):
             return True

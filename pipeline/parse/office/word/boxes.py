@@ -93,23 +93,20 @@ class Boxes:
     def _anchored(self, anchor: etree._Element, floats: bool, place: _Place) -> _Place:
         """The place of a drawing (wp:anchor, wp:inline); one in the line lies where the text does."""
         shown = all(one.get("hidden") not in TRUE for one in anchor.iterchildren("{*}docPr"))
-        extent = anchor.find("{*}extent")
+        extent, doubt = anchor.find("{*}extent"), ""
         size = None if extent is None else (_emu(extent.get("cx")) or 0.0, _emu(extent.get("cy")) or 0.0)
         behind = place.paper if self._alone or not floats else UNKNOWN
-        doubt = ""
-        if floats:
-            ways = (("positionH", 0), ("positionV", 1))
-            simple = anchor.find("{*}simplePos") if anchor.get("simplePos") in TRUE else None
-            for name, way in ways:
-                position = anchor.find("{*}" + name)
-                from_page = position is not None and position.get("relativeFrom") in _FROM_EDGE
-                offset = None if position is None else position.find("{*}posOffset")
-                at = _emu((offset.text or "").strip()) if offset is not None else None
-                if simple is not None:
-                    at, from_page = _emu(simple.get("xy"[way])), True
-                odd = position is not None and offset is None and position.find("{*}align") is None
-                if odd or not self._page.shows(way, at, None if size is None else size[way], from_page):
-                    doubt = "the place of a drawing"
+        simple = anchor.find("{*}simplePos") if anchor.get("simplePos") in TRUE else None
+        for way, name in enumerate(("positionH", "positionV") if floats else ()):
+            position = anchor.find("{*}" + name)
+            from_page = position is not None and position.get("relativeFrom") in _FROM_EDGE
+            offset = None if position is None else position.find("{*}posOffset")
+            at = _emu((offset.text or "").strip()) if offset is not None else None
+            if simple is not None:
+                at, from_page = _emu(simple.get("xy"[way])), True
+            odd = position is not None and offset is None and position.find("{*}align") is None
+            if odd or not self._page.shows(way, at, None if size is None else size[way], from_page):
+                doubt = "the place of a drawing"
         grows = next(anchor.iter(A + "spAutoFit"), None) is not None  # as large as its text needs
         if size is not None and min(size) <= SLIVER and not grows:
             doubt = "a drawing of no size"
@@ -131,30 +128,19 @@ class Boxes:
         floats = style.get("position") == "absolute"
         behind = place.paper if (self._alone or not floats) and not is_group else UNKNOWN
         doubt = place.doubt or next((name for name in style if name and not _OLD_STYLE.fullmatch(name)), "")
-        size = _length(style.get("width")), _length(style.get("height"))
-        if not place.in_group:
-            doubt = doubt or self._doubt_of_old_place(shape, style, size)
+        grows = "mso-fit-shape-to-text:t" in "".join(one.get("style", "") for one in shape.iterchildren("{*}textbox"))
+        sides = (("width", ("margin-left", "left"), "horizontal"), ("height", ("margin-top", "top"), "vertical"))
+        for way, (side, names, axis) in enumerate(() if place.in_group else sides):
+            size = None if grows and way == 1 else _length(style.get(side))
+            moves = floats and style.get(f"mso-position-{axis}", "absolute") == "absolute"
+            at = _length(style.get(names[0], style.get(names[1], "0"))) if moves else None
+            from_page = style.get(f"mso-position-{axis}-relative", "text") == "page"
+            if (moves and at is None) or not self._page.shows(way, at, size, from_page):
+                doubt = doubt or "the place of a drawing"
         return _Place(
             place.shown and not _is_marked(style), over([] if is_group else _old_fill(shape), behind), UNKNOWN, doubt,
             None, is_group or place.in_group,
         )  # fmt: skip
-
-    def _doubt_of_old_place(
-        self, shape: etree._Element, style: dict[str, str], size: tuple[float | None, float | None]
-    ) -> str:
-        """What of the place of a shape of VML may hide its text; "" for nothing."""
-        texts = "".join(one.get("style", "") for one in shape.iterchildren("{*}textbox"))
-        height = None if "mso-fit-shape-to-text:t" in texts else size[1]
-        for way, (one, names, axis) in enumerate(
-            ((size[0], ("margin-left", "left"), "horizontal"), (height, ("margin-top", "top"), "vertical"))
-        ):
-            aligned = style.get(f"mso-position-{axis}", "absolute") != "absolute"
-            floats = style.get("position") == "absolute" and not aligned
-            at = _length(style.get(names[0], style.get(names[1], "0"))) if floats else None
-            from_page = style.get(f"mso-position-{axis}-relative", "text") == "page"
-            if (floats and at is None) or not self._page.shows(way, at, one, from_page):
-                return "the place of a drawing"
-        return ""
 
 
 def _overflows(text: etree._Element, size: tuple[float, float] | None) -> bool:
@@ -183,18 +169,13 @@ def _old_fill(shape: etree._Element) -> list[Paint]:
         return []
     if said.get("type", "solid") != "solid":
         return [UNCLEAR]
-    value = str(said.get("color") or shape.get("fillcolor", "white"))
+    value, share = str(said.get("color") or shape.get("fillcolor", "white")), str(said.get("opacity", "1"))
     colour = colour_of(value.partition("[")[0].strip().lower())
-    return [Paint(colour if isinstance(colour, tuple) else None, _share(str(said.get("opacity", "1"))))]
-
-
-def _share(text: str) -> float:
-    """The opacity, from 0 to 1, that "0.5", "50%" or "32768f" states; 1 for any other text."""
-    scale = {"f": 1 / 65_536, "%": 0.01}.get(text[-1:], 1.0)
-    try:
-        return min(max(float(text.rstrip("f%")) * scale, 0.0), 1.0)
+    try:  # "0.5", "50%" or "32768f"
+        opacity = float(share.rstrip("f%")) * {"f": 1 / 65_536, "%": 0.01}.get(share[-1:], 1.0)
     except ValueError:
-        return 1.0
+        opacity = 1.0
+    return [Paint(colour if isinstance(colour, tuple) else None, min(max(opacity, 0.0), 1.0))]
 
 
 def _is_marked(style: dict[str, str]) -> bool:

@@ -9,6 +9,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 
 from lxml import etree
@@ -17,8 +18,7 @@ from pipeline.errors import DocumentError
 from pipeline.parse.markup.reading import local_name, parse_xml
 from pipeline.parse.office.drawing.shapes import A, relation_of
 from pipeline.parse.office.package import Package
-from pipeline.parse.office.word.looks import OFF, W
-from pipeline.parse.office.word.styles import value
+from pipeline.parse.office.word.looks import OFF, W, child, value
 from pipeline.parse.sight.hidden import quoted
 from pipeline.parse.sight.symbols import shown_in
 from pipeline.parse.writer import one_line
@@ -48,32 +48,25 @@ class Controls:
     @cached_property
     def renews_fields(self) -> bool:
         """Whether Word computes all fields anew when it opens the document."""
-        package = self._package
-        roots = [package.xml(part) for part in package.related(package.main, "settings")]
-        found = [one for root in roots for one in root.iterchildren(W + "updateFields")]
-        return any(one.get(W + "val", "1") not in OFF for one in found)
+        settings = map(self._package.xml, self._package.related(self._package.main, "settings"))
+        return any(
+            one.get(W + "val", "1") not in OFF for root in settings for one in root.iterchildren(W + "updateFields")
+        )
 
     def settle(self, control: etree._Element, part: str) -> Iterator[str]:
         """Make the text of a control (w:sdt) in a part what it shows; the reasons why that may not be so."""
         properties, content = control.find(W + "sdtPr"), control.find(W + "sdtContent")
         said = {} if properties is None else {local_name(str(one.tag)): one for one in properties}
-        if content is not None and not _ACTING.isdisjoint(said):
-            yield from self._settled(said, content, part)
-
-    def notes(self) -> list[str]:
-        """Notes for the row: the prompts that were left out."""
-        if not self._prompts:
-            return []
-        first = ", ".join(f'"{quoted(prompt)}"' for prompt in list(self._prompts)[:3])
-        return [f"prompts of content controls without a value, left out: {sum(self._prompts.values())} ({first})"]
-
-    def _settled(self, said: dict[str, etree._Element], content: etree._Element, part: str) -> Iterator[str]:
+        if content is None or _ACTING.isdisjoint(said):
+            return
         stored = one_line(_text_of(content))
         prompts = "showingPlcHdr" in said and said["showingPlcHdr"].get(W + "val", "1") not in OFF
-        binding = said.get("dataBinding")
-        bound = None if binding is None else self._bound(binding)
-        if bound is None and binding is not None and not _is_path(binding.get(W + "xpath", "")):
-            yield f'a content control is bound by a path that is not followed: "{quoted(stored)}" is stored in it'
+        binding, found = said.get("dataBinding"), None
+        if binding is not None:
+            found = next(self._found(binding), None)
+            if not _is_path(binding.get(W + "xpath", "")):
+                yield f'a content control is bound by a path that is not followed: "{quoted(stored)}" is stored in it'
+        bound = found if found is None or isinstance(found, str) else "".join(map(str, found.itertext()))
         if "repeatingSection" in said:
             yield from self._sections(binding, content)
         elif "picture" in said:
@@ -90,14 +83,15 @@ class Controls:
         elif bound is not None and stored:
             yield f'a content control shows nothing by its bound XML, and "{quoted(stored)}" is stored'
 
-    def _bound(self, binding: etree._Element) -> str | None:
-        """The text that a binding leads to; None where there is no such store or place in it."""
-        found = next(self._found(binding), None)
-        if found is None:
-            return None
-        return found if isinstance(found, str) else "".join(str(text) for text in found.itertext())
+    def notes(self) -> list[str]:
+        """Notes for the row: the prompts that were left out."""
+        if not self._prompts:
+            return []
+        first = ", ".join(f'"{quoted(prompt)}"' for prompt in list(self._prompts)[:3])
+        return [f"prompts of content controls without a value, left out: {sum(self._prompts.values())} ({first})"]
 
     def _found(self, binding: etree._Element) -> Iterator[etree._Element | str]:
+        """The elements or texts that a binding leads to; none where there is no such store or place in it."""
         path, wanted = binding.get(W + "xpath", "").strip(), binding.get(W + "storeItemID", "").upper()
         if not _is_path(path):
             return
@@ -109,20 +103,17 @@ class Controls:
     @cached_property
     def _stores(self) -> list[tuple[str, etree._Element]]:
         """The parts of custom XML and of properties, each with its name as a store."""
-        package, stores = self._package, list[tuple[str, etree._Element]]()
+        package, named = self._package, list[tuple[str, str]]()
         for part in package.related(package.main, "customXml"):
             names = [package.xml(one) for one in package.related(part, "customXmlProps")]
             identifier = next((name for one in names for key, name in one.attrib.items() if "itemID" in str(key)), "")
-            stores += [(str(identifier).upper(), root) for root in self._read(part)]
-        for identifier, kind in _PROPERTIES.items():
-            stores += [(identifier, root) for part in package.related("", kind) for root in self._read(part)]
+            named.append((str(identifier).upper(), part))
+        named += [(store, part) for store, kind in _PROPERTIES.items() for part in package.related("", kind)]
+        stores = []
+        for identifier, part in named:
+            with suppress(DocumentError):  # Word binds nothing to XML that is not well-formed
+                stores.append((identifier, package.xml(part)))
         return stores
-
-    def _read(self, part: str) -> Iterator[etree._Element]:
-        try:
-            yield self._package.xml(part)
-        except DocumentError:
-            return  # Word binds nothing to XML that is not well-formed
 
     def _sections(self, binding: etree._Element | None, content: etree._Element) -> Iterator[str]:
         """Compare how often a section is stored with how many elements it is repeated for."""
@@ -195,7 +186,9 @@ def _box(checkbox: etree._Element, content: etree._Element, bound: str | None) -
         local_name(one.tag): {local_name(str(key)): str(said) for key, said in one.attrib.items()} for one in checkbox
     }
     ticked = states.get("checked", {}).get("val", "0") in _TICKED
-    signs = {True: _sign(states.get("checkedState"), "2612"), False: _sign(states.get("uncheckedState"), "2610")}
+    usual = ((True, "checkedState", "2612"), (False, "uncheckedState", "2610"))
+    said = ((way, states.get(name, {}), code) for way, name, code in usual)
+    signs = {way: _sign(one.get("font", ""), one.get("val", code)) for way, one, code in said}
     stored = _text_of(content).strip()
     if bound and bound.strip():
         ticked = bound.strip().lower() in _TICKED
@@ -205,10 +198,9 @@ def _box(checkbox: etree._Element, content: etree._Element, bound: str | None) -
     _fill(content, "[x]" if ticked else "[ ]")
 
 
-def _sign(state: dict[str, str] | None, usual: str) -> str:
-    said = state or {}
+def _sign(font: str, code: str) -> str:
     try:
-        return shown_in(said.get("font", ""), chr(int(said.get("val", usual), 16)))
+        return shown_in(font, chr(int(code, 16)))
     except (ValueError, OverflowError):
         return ""
 
@@ -254,38 +246,30 @@ def _text_of(content: etree._Element) -> str:
     pieces = []
     for one in content.iter(W + "t", W + "sym", W + "br", W + "tab", W + "p"):
         if one.tag == W + "sym":
-            pieces.append(_sign({"font": one.get(W + "font", ""), "val": one.get(W + "char", "")}, ""))
+            pieces.append(_sign(one.get(W + "font", ""), one.get(W + "char", "")))
         elif one.tag != W + "t":
             pieces.append(" ")
         elif next(one.iterancestors(W + "del", W + "moveFrom"), None) is None:
-            pieces.append(_in_font(one))
+            fonts = child(one.getparent(), "rPr", "rFonts")
+            font = "" if fonts is None else fonts.get(W + "hAnsi") or fonts.get(W + "ascii") or ""
+            pieces.append(shown_in(font, one.text or ""))
     return "".join(pieces)
-
-
-def _in_font(text: etree._Element) -> str:
-    run = text.getparent()
-    fonts = None if run is None else run.find(f"{W}rPr/{W}rFonts")
-    return shown_in("" if fonts is None else fonts.get(W + "hAnsi") or fonts.get(W + "ascii") or "", text.text or "")
 
 
 def _fill(content: etree._Element, text: str) -> None:
     """Put a text in place of all that a control holds, in the look of its first run, but for the font."""
     runs = list(content.iter(W + "r"))
-    first = runs[0] if runs else _new_run(content)
+    if not runs:  # a new one in its paragraph, or in one of its own where it stands between paragraphs
+        paragraph = next(content.iter(W + "p"), None)
+        if paragraph is None and next(content.iterancestors(W + "p"), None) is None:
+            paragraph = etree.SubElement(next(content.iter(W + "tc"), content), W + "p")
+        runs = [etree.SubElement(content if paragraph is None else paragraph, W + "r")]
     for run in runs:
         for one in list(run):
-            if one.tag != W + "rPr" or run is not first:
+            if one.tag != W + "rPr" or run is not runs[0]:
                 run.remove(one)
-    properties = first.find(W + "rPr")
+    properties = runs[0].find(W + "rPr")
     if properties is not None:
         for one in properties.findall(W + "rFonts") + properties.findall(W + "rStyle"):
             properties.remove(one)
-    etree.SubElement(first, W + "t").text = text
-
-
-def _new_run(content: etree._Element) -> etree._Element:
-    """A run in a control that has none: in its paragraph, or in one of its own where it stands between paragraphs."""
-    paragraph = next(content.iter(W + "p"), None)
-    if paragraph is None and next(content.iterancestors(W + "p"), None) is None:
-        paragraph = etree.SubElement(next(content.iter(W + "tc"), content), W + "p")
-    return etree.SubElement(content if paragraph is None else paragraph, W + "r")
+    etree.SubElement(runs[0], W + "t").text = text

@@ -5,6 +5,7 @@ and what it computes anew when it opens the document. A result that its own code
 """
 
 import ast
+import operator
 import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal, DecimalException
@@ -12,8 +13,7 @@ from decimal import Decimal, DecimalException
 from lxml import etree
 
 from pipeline.parse.markup.reading import whole_number
-from pipeline.parse.office.word.looks import OFF, W
-from pipeline.parse.office.word.styles import value
+from pipeline.parse.office.word.looks import OFF, W, child, value
 from pipeline.parse.sight.hidden import quoted
 from pipeline.parse.sight.raised import lowered, raised
 from pipeline.parse.sight.symbols import shown_in
@@ -55,14 +55,12 @@ class Field:
     @property
     def name(self) -> str:
         """The kind of field, in capitals."""
-        found = _CODE.match(self.code)
-        return found[1].upper() if found else ""
+        return found[1].upper() if (found := _CODE.match(self.code)) else ""
 
     @property
     def said(self) -> str:
         """The code behind the kind of field."""
-        found = _CODE.match(self.code)
-        return found[2] if found else ""
+        return found[2] if (found := _CODE.match(self.code)) else ""
 
     @property
     def chosen(self) -> str | None:
@@ -94,13 +92,16 @@ class Fields:
             self._open[-1].in_code = False
         elif self._open and kind == "end":
             return self.end()
-        return _tick_box(form)
+        if child(form, "checkBox") is None:
+            return ""
+        states = [one for name in ("checked", "default") if (one := child(form, "checkBox", name)) is not None]
+        return "[x]" if states and states[0].get(W + "val", "1") in {"1", "true", "on"} else "[ ]"
 
     def begin(self, form: etree._Element | None = None, *, code: str = "", dirty: bool = False) -> None:
         """Begin a field, whose code follows or is given."""
         field = Field(renewed=dirty or self._renews())
         field.code, field.in_code = code, not code
-        choice = None if form is None else form.find(W + "ddList")
+        choice = child(form, "ddList")
         if choice is not None:
             field.choice = whole_number(value(choice, "result") or value(choice, "default"), 0)
             field.entries = [str(one.get(W + "val", "")) for one in choice.iterchildren(W + "listEntry")]
@@ -134,16 +135,6 @@ class Fields:
             field.in_code = False
 
 
-def _tick_box(form: etree._Element | None) -> str:
-    box = None if form is None else form.find(W + "checkBox")
-    if box is None:
-        return ""
-    state = box.find(W + "checked")
-    state = box.find(W + "default") if state is None else state
-    ticked = state is not None and state.get(W + "val", "1") in {"1", "true", "on"}
-    return "[x]" if ticked else "[ ]"
-
-
 def doubts(field: Field) -> Iterator[str]:
     """Reasons why the stored result of a field is not to be believed."""
     name, result = field.name, field.result.strip()
@@ -171,6 +162,11 @@ def _computed(expression: str) -> Decimal | None:
         return None
 
 
+_OPERATIONS: dict[type, Callable[[Decimal, Decimal], Decimal]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+}  # fmt: skip
+
+
 def _value(node: ast.expr) -> Decimal | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return Decimal(repr(node.value))
@@ -179,16 +175,8 @@ def _value(node: ast.expr) -> Decimal | None:
         return -inner if inner is not None and isinstance(node.op, ast.USub) else inner
     if not isinstance(node, ast.BinOp):
         return None
-    left, right = _value(node.left), _value(node.right)
-    if left is None or right is None:
-        return None
-    if isinstance(node.op, ast.Add):
-        return left + right
-    if isinstance(node.op, ast.Sub):
-        return left - right
-    if isinstance(node.op, ast.Mult):
-        return left * right
-    return left / right if isinstance(node.op, ast.Div) else None
+    left, right, operation = _value(node.left), _value(node.right), _OPERATIONS.get(type(node.op))
+    return None if left is None or right is None or operation is None else operation(left, right)
 
 
 def is_page(result: str) -> bool:
@@ -220,7 +208,10 @@ def drawn(field: Field) -> str:
         return field.chosen or ""
     if field.name == "SYMBOL":
         number, font = _SIGN.match(field.said), _SIGN_FONT.search(field.said)
-        return shown_in(font[1] or font[2] if font else "", _character(number[1])) if number else ""
+        if number is None:
+            return ""
+        code = int(number[1], 16 if number[1].startswith("0x") else 10)
+        return shown_in(font[1] or font[2] if font else "", chr(code) if code < 0x110000 else "\ufffd")
     if field.name != "EQ":
         return ""
     text = field.said
@@ -231,8 +222,3 @@ def drawn(field: Field) -> str:
         if text == before:
             break
     return text
-
-
-def _character(number: str) -> str:
-    code = int(number, 0) if number.startswith("0x") else int(number)
-    return chr(code) if code < 0x110000 else "\ufffd"

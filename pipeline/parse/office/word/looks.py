@@ -12,7 +12,7 @@ from lxml import etree
 from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.drawing.theme import UNKNOWN, Theme, lightened, read_theme, rgb
 from pipeline.parse.office.package import Package
-from pipeline.parse.sight.colours import BLACK, RGB, TRANSPARENT, WHITE, Colour, Paint, mixed
+from pipeline.parse.sight.colours import BLACK, TRANSPARENT, WHITE, Colour, Paint, mixed
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 W14 = "{http://schemas.microsoft.com/office/word/2010/wordml}"
@@ -66,13 +66,15 @@ def read_look(properties: etree._Element | None, theme: Theme) -> RunProperties:
     if properties is None:
         return PLAIN
     found: dict[str, Any] = {}
-    for child in properties:
-        if child.tag in _READERS:
-            name, read = _READERS[child.tag]
-            if name != "ink" or child.tag != W + "color" or "ink" not in found:
-                found[name] = read(child, theme)
-        elif child.tag not in _HARMLESS and not _is_neutral(child):
-            found["doubt"] = local_name(str(child.tag))
+    for one in properties:
+        if one.tag in _READERS:
+            name, read = _READERS[one.tag]
+            if name != "ink" or one.tag != W + "color" or "ink" not in found:
+                found[name] = read(one, theme)
+        elif one.tag not in _HARMLESS:
+            kind = local_name(one[0].tag) if len(one) else ""
+            if kind != "noFill" and (kind or not one.tag.startswith(W) or one.get(W + "val") not in OFF):
+                found["doubt"] = local_name(one.tag)
     return PLAIN._replace(**found) if found else PLAIN
 
 
@@ -83,9 +85,22 @@ def over(own: RunProperties, inherited: RunProperties) -> RunProperties:
     return RunProperties._make(other if said is None else said for said, other in zip(own, inherited, strict=True))
 
 
+def child(element: etree._Element | None, *names: str) -> etree._Element | None:
+    """The first child of a name, then its child of the next one; None where there is none."""
+    for name in names:
+        element = None if element is None else element.find(W + name)
+    return element
+
+
+def value(element: etree._Element | None, *names: str) -> str | None:
+    """The value (w:val) of such a child."""
+    found = child(element, *names)
+    return None if found is None else found.get(W + "val")
+
+
 def read_fill(properties: etree._Element | None, theme: Theme) -> Colour | None:
     """The colour of the shading in properties; TRANSPARENT, UNKNOWN, None where there is no shading."""
-    shading = None if properties is None else properties.find(W + "shd")
+    shading = child(properties, "shd")
     return None if shading is None else fill_of(shading, theme)
 
 
@@ -113,8 +128,10 @@ def themed(element: etree._Element, theme: Theme, plain: str, named: str) -> Col
     if colour is None:
         return UNKNOWN
     prefix = "theme" if named == "themeColor" else named
-    tint, shade = _byte(element.get(f"{W}{prefix}Tint")), _byte(element.get(f"{W}{prefix}Shade"))
-    return _lit(colour, tint, shade)
+    tint, shade = (_share_of_byte(element.get(f"{W}{prefix}{way}")) for way in ("Tint", "Shade"))
+    if tint is not None:
+        colour = lightened(colour, lambda one: one * tint + 1 - tint)
+    return colour if shade is None else lightened(colour, lambda one: one * shade)
 
 
 def word_theme(package: Package) -> Theme:
@@ -130,27 +147,15 @@ def word_theme(package: Package) -> Theme:
     return read_theme(package, package.main).renamed(names)
 
 
-def is_on(element: etree._Element) -> bool:
-    """Whether a property that is there or not (w:vanish, say) is on."""
-    return element.get(W + "val", "1") not in OFF
-
-
-def points(element: etree._Element, name: str, unit: float) -> float | None:
-    """An attribute in points, whose number counts `unit` points; None where it is none or absurd."""
+def points(element: etree._Element, name: str, unit: float = 0.05) -> float | None:
+    """An attribute in points, whose number counts `unit` points, usually twips; None where it is none or absurd."""
     text = element.get(W + name, "")
     digits = text.removeprefix("-")
     number = whole_number(digits, -1)
     return None if number < 0 else (-number if digits != text else number) * unit
 
 
-def _lit(colour: RGB, tint: float | None, shade: float | None) -> RGB:
-    if tint is not None:
-        colour = lightened(colour, lambda one: one * tint + 1 - tint)
-    return colour if shade is None else lightened(colour, lambda one: one * shade)
-
-
-def _byte(text: str | None) -> float | None:
-    """The share of 255 that two hexadecimal digits stand for; None for any other text."""
+def _share_of_byte(text: str | None) -> float | None:
     try:
         return min(int(text, 16), 255) / 255 if text and len(text) <= 2 else None
     except ValueError:
@@ -168,8 +173,8 @@ def _read_text_fill(element: etree._Element, theme: Theme) -> Paint:
     return Paint(TRANSPARENT) if kind == "noFill" else theme.paint(element.find(W14 + "solidFill"))
 
 
-def _read_percent(element: etree._Element, _: Theme) -> float | None:
-    percent = whole_number(element.get(W + "val", "").removesuffix("%"), -1)
+def _percent(text: str) -> float | None:
+    percent = whole_number(text.removesuffix("%"), -1)
     return None if percent < 0 else percent / 100
 
 
@@ -191,29 +196,23 @@ _HARMLESS = {
 """Run properties that keep nobody from seeing a text."""
 
 
-def _is_neutral(element: etree._Element) -> bool:
-    """Whether a property says that nothing of the kind is drawn."""
-    if not len(element):
-        return element.tag.startswith(W) and element.get(W + "val") in OFF
-    return local_name(element[0].tag) == "noFill"
-
-
+_SWITCHES = {"vanish": "hidden", "specVanish": "always_hidden", "cs": "is_complex", "rtl": "is_complex",
+             "strike": "struck", "dstrike": "struck_twice"}  # fmt: skip
 _Reader = Callable[[etree._Element, Theme], object]
 _READERS: dict[str, tuple[str, _Reader]] = {
-    W + "vanish": ("hidden", lambda element, _: is_on(element)),
-    W + "specVanish": ("always_hidden", lambda element, _: is_on(element)),
+    **{
+        W + name: (field, lambda element, _: element.get(W + "val", "1") not in OFF)
+        for name, field in _SWITCHES.items()
+    },
     W + "color": ("ink", _read_ink),
     W14 + "textFill": ("ink", _read_text_fill),
     W + "sz": ("size", lambda element, _: whole_number(element.get(W + "val"), _USUAL)),
     W + "szCs": ("complex_size", lambda element, _: whole_number(element.get(W + "val"), _USUAL)),
-    **{W + name: ("is_complex", lambda element, _: is_on(element)) for name in ("cs", "rtl")},
     W + "highlight": ("marker", lambda element, _: _MARKERS.get(element.get(W + "val", ""), UNKNOWN)),
     W + "shd": ("fill", fill_of),
-    W + "w": ("stretch", _read_percent),
-    W + "spacing": ("spacing", lambda element, _: points(element, "val", 0.05)),
+    W + "w": ("stretch", lambda element, _: _percent(element.get(W + "val", ""))),
+    W + "spacing": ("spacing", lambda element, _: points(element, "val")),
     W + "position": ("raised", lambda element, _: points(element, "val", 0.5)),
     W + "vertAlign": ("lift", lambda element, _: element.get(W + "val")),
-    W + "strike": ("struck", lambda element, _: is_on(element)),
-    W + "dstrike": ("struck_twice", lambda element, _: is_on(element)),
     W + "rFonts": ("fonts", _read_fonts),
 }

@@ -11,13 +11,12 @@ from typing import NamedTuple
 from lxml import etree
 
 from pipeline.parse.markup.reading import local_name, stream, whole_number
-from pipeline.parse.office.drawing.shapes import GRAPHICS
+from pipeline.parse.office.drawing.shapes import GRAPHICS, A
 from pipeline.parse.office.drawing.theme import UNKNOWN, rgb
 from pipeline.parse.office.package import Package
-from pipeline.parse.office.word.looks import W, points
+from pipeline.parse.office.word.looks import W, child, points
 from pipeline.parse.sight.colours import WHITE, Colour
 
-_TWIP = 0.05  # points
 _ROOM = 8.0
 """Points: what is lower or narrower has no room for a line."""
 _FRAME = (("x", "xAlign", "hAnchor", "w"), ("y", "yAlign", "vAnchor", "h"))
@@ -52,18 +51,18 @@ def shows_frame(properties: etree._Element, page: Page) -> bool:
     sides = _FRAME if properties.tag == W + "framePr" else _FLOATING
     exact = properties.get(W + "hRule") == "exact"
     for way, (name, aligned, origin, size) in enumerate(sides):
-        place = None if properties.get(W + aligned) else points(properties, name, _TWIP)
-        known = points(properties, size, _TWIP) if size == "w" or (size and exact) else None
+        place = None if properties.get(W + aligned) else points(properties, name)
+        known = points(properties, size) if size == "w" or (size and exact) else None
         if not page.shows(way, place, known, properties.get(W + origin) == "page"):
             return False
     return True
 
 
 _WP = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}"
-_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-_BESIDE = {"wrapSquare", "wrapTight", "wrapThrough", "wrapTopAndBottom", "wrap"}
 _V = "{urn:schemas-microsoft-com:vml}"
 _R_ID = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_BESIDE = {"wrapSquare", "wrapTight", "wrapThrough", "wrapTopAndBottom", "wrap"}
+_FILLS = {A + name for name in ("solidFill", "gradFill", "pattFill", "blipFill")}
 _ON = {None, "1", "true", "on"}
 _TWIPS = 20.0  # in a point
 _LINE = 10 * 12_700  # English Metric Units: what is smaller than a line of text is behind none
@@ -102,8 +101,10 @@ def read_sections(package: Package, data: bytes) -> Sections:
             references += [(one.tag, one.get(_R_ID, ""), one.get(W + "type", "default")) for one in element]
             used |= {"first"} if _is_on([element], "titlePg") else set()
             pages.append(_page(element))
-        elif element.tag == W + "background":
-            sections.behind = _background(element, settings)
+        elif element.tag == W + "background":  # shown where the settings say so
+            plain = len(element) == 0 and element.get(W + "themeColor") is None
+            shown = plain and _is_on(settings, "displayBackgroundShape")
+            sections.behind = (rgb(element.get(W + "color")) if shown else None) or UNKNOWN
         elif element.tag in _DRAWN:
             _add_drawing(sections, element)
     relations = package.relations(package.main)
@@ -122,56 +123,43 @@ def read_sections(package: Package, data: bytes) -> Sections:
 
 def _page(section: etree._Element) -> Page:
     """The page of a section; one with columns may have text begin anywhere on it."""
-    found = {local_name(one.tag): one for one in section}
-    size, margins, columns = found.get("pgSz"), found.get("pgMar"), found.get("cols")
-    usual = Page()
-    width, height = (usual.width, usual.height) if size is None else (
-        whole_number(size.get(W + "w"), 12_240) / _TWIPS, whole_number(size.get(W + "h"), 15_840) / _TWIPS
-    )  # fmt: skip
-    left = None if margins is None else whole_number(margins.get(W + "left", margins.get(W + "start")), -1)
+    size, margins, columns = (child(section, name) for name in ("pgSz", "pgMar", "cols"))
+    width, height, _ = Page()
+    if size is not None:
+        width = whole_number(size.get(W + "w"), 12_240) / _TWIPS
+        height = whole_number(size.get(W + "h"), 15_840) / _TWIPS
     many = columns is not None and columns.get(W + "num", "1") != "1"
-    gutter = 0 if margins is None else whole_number(margins.get(W + "gutter"), 0)
-    return Page(width, height, width if left is None or left < 0 or many else (left + gutter) / _TWIPS)
+    left = -1 if margins is None else whole_number(margins.get(W + "left", margins.get(W + "start")), -1)
+    if margins is None or left < 0 or many:
+        return Page(width, height, width)
+    return Page(width, height, (left + whole_number(margins.get(W + "gutter"), 0)) / _TWIPS)
 
 
-def _background(element: etree._Element, settings: list[etree._Element]) -> Colour:
-    """The colour of the pages, where the settings have it shown."""
-    shown = _is_on(settings, "displayBackgroundShape")
-    plain = len(element) == 0 and element.get(W + "themeColor") is None
-    return (rgb(element.get(W + "color")) if shown and plain else None) or UNKNOWN
-
-
-def _add_drawing(sections: Sections, element: etree._Element) -> None:
-    if any(local_name(one.tag) == "Fallback" for one in element.iterancestors()):
+def _add_drawing(sections: Sections, drawing: etree._Element) -> None:
+    """Count a drawing that does not stand in a line, and see what it may lie over or behind."""
+    is_new, style = drawing.tag == _WP + "anchor", drawing.get("style", "")
+    if any(local_name(one.tag) == "Fallback" for one in drawing.iterancestors()):
         return
-    style = "" if element.tag == _WP + "anchor" else element.get("style", "")
-    if element.tag != _WP + "anchor" and not _PLACED.search(style):
+    if not is_new and not _PLACED.search(style):
         return
     sections.floats += 1
-    if element.get("behindDoc") in {"1", "true"} or "z-index:-" in style.replace(" ", ""):
-        sections.behind = UNKNOWN if _is_large(element) else sections.behind
-    elif _is_painted(element) and not any(local_name(one.tag) in _BESIDE for one in element):
-        sections.covers = True
-
-
-def _is_painted(drawing: etree._Element) -> bool:
-    """Whether a drawing has a picture, a chart or a filled shape, of which text under it may not be seen."""
-    if drawing.tag != _WP + "anchor":
-        return drawing.get("filled", "t") not in {"f", "false"} and _is_large(drawing)
-    filled = [one for one in drawing.iter(_A + "solidFill", _A + "gradFill", _A + "pattFill", _A + "blipFill")
-              if local_name(one.getparent().tag) == "spPr"]  # fmt: skip
-    styled = any(one.get("idx", "0") != "0" for one in drawing.iter(_A + "fillRef")) and not any(
-        local_name(one.getparent().tag) == "spPr" for one in drawing.iter(_A + "noFill")
-    )
-    return bool(filled) or styled or any(True for _ in drawing.iter(_A + "blip", *GRAPHICS))
-
-
-def _is_large(drawing: etree._Element) -> bool:
-    """Whether a line of text could stand before a drawing; letters drawn as a watermark are nothing to stand before."""
-    if drawing.find(_V + "textpath") is not None:
-        return False
+    # A line of text could stand before it; letters drawn as a watermark are nothing to stand before.
     extents = drawing.iterchildren(_WP + "extent")
-    return all(whole_number(one.get(side), _LINE) >= _LINE for one in extents for side in ("cx", "cy"))
+    sides = [whole_number(one.get(side), _LINE) for one in extents for side in ("cx", "cy")]
+    is_large = drawing.find(_V + "textpath") is None and all(side >= _LINE for side in sides)
+    if drawing.get("behindDoc") in {"1", "true"} or (not is_new and "z-index:-" in style.replace(" ", "")):
+        sections.behind = UNKNOWN if is_large else sections.behind
+        return
+    if is_new:  # with a picture, a chart or a filled shape, text under it may not be seen
+        fills = {str(one.tag) for one in drawing.iter(A + "noFill", *_FILLS)
+                 if local_name(one.getparent().tag) == "spPr"}  # fmt: skip
+        styled = any(one.get("idx", "0") != "0" for one in drawing.iter(A + "fillRef")) and A + "noFill" not in fills
+        pictures = next(drawing.iter(A + "blip", *GRAPHICS), None) is not None
+        painted = styled or pictures or not _FILLS.isdisjoint(fills)
+    else:
+        painted = drawing.get("filled", "t") not in {"f", "false"} and is_large
+    if painted and not any(local_name(one.tag) in _BESIDE for one in drawing):
+        sections.covers = True
 
 
 def _is_on(holders: list[etree._Element], name: str) -> bool:

@@ -16,12 +16,24 @@ from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.drawing.theme import UNKNOWN
 from pipeline.parse.office.word.boxes import Boxes
 from pipeline.parse.office.word.controls import Controls
-from pipeline.parse.office.word.looks import AUTO, OFF, PLAIN, RunProperties, W, over, points, read_fill, read_look
+from pipeline.parse.office.word.looks import (
+    AUTO,
+    OFF,
+    PLAIN,
+    RunProperties,
+    W,
+    child,
+    over,
+    points,
+    read_fill,
+    read_look,
+    value,
+)
 from pipeline.parse.office.word.sections import Page, Sections, shows_frame
-from pipeline.parse.office.word.styles import Style, WordStyles, value
+from pipeline.parse.office.word.styles import Style, WordStyles
 from pipeline.parse.sight.colours import TRANSPARENT, WHITE, Colour, Paint
 from pipeline.parse.sight.look import Appearance, squeezed
-from pipeline.parse.sight.raised import lowered, raised, struck
+from pipeline.parse.sight.raised import lifted
 from pipeline.parse.sight.symbols import has_signs, shown_in
 
 _REMEMBERED = 10_000
@@ -67,16 +79,13 @@ class Run(NamedTuple):
         if text.isascii() and self.fonts[0] is _NO_SIGNS:
             return self.marked(text)
         pieces = [text] if self.fonts[0] == self.fonts[1] or text.isascii() else list(text)
-        return self.marked("".join(self._in_font(piece) for piece in pieces))
+        fonts = (self.fonts[not piece.isascii()] for piece in pieces)
+        shown = (shown_in(name, piece, of_signs=signs) for piece, (name, signs) in zip(pieces, fonts, strict=True))
+        return self.marked("".join(shown))
 
     def marked(self, text: str) -> str:
         """The text with the marks of runs that are raised, lowered or struck out."""
-        text = raised(text) if self.height > 0 else lowered(text) if self.height < 0 else text
-        return struck(text) if self.is_struck else text
-
-    def _in_font(self, text: str) -> str:
-        name, of_signs = self.fonts[not text.isascii()]
-        return shown_in(name, text, of_signs=of_signs)
+        return lifted(text, self.height, self.is_struck)
 
 
 class Sight:
@@ -90,10 +99,6 @@ class Sight:
         self.page = sections.page
         self._known: dict[tuple[RunProperties, str | None, Style, Around], Run] = {}
 
-    def hides(self, run: etree._Element, style: Style, around: Around) -> str | None:
-        """How a run (w:r) in a paragraph of a style is hidden, if it is."""
-        return self.run(run, style, around).hides
-
     def run(self, run: etree._Element, style: Style, around: Around) -> Run:
         """How a run (w:r) in a paragraph of a style is drawn."""
         properties = run.find(W + "rPr")
@@ -106,41 +111,35 @@ class Sight:
 
     def _judge(self, own: RunProperties, named: str | None, style: Style, around: Around) -> Run:
         character = self.styles.style(named).look if named else PLAIN
-        said = over(own, over(character, style.look))
-        look = over(said, over(around.table, self.styles.defaults))
-        ascii_font, other_font = map(self._font, look.fonts or ("", ""))
-        appearance = self._appearance(look, (own, character, style.look, around.table), style, around)
-        return Run(
-            hides=appearance.hides,
-            doubts=appearance.doubts,
-            height=_height_of(look),
-            is_struck=self._toggled("struck", own, character, style.look, around.table) or bool(look.struck_twice),
-            fonts=(ascii_font, other_font),
-        )
+        look = over(over(own, over(character, style.look)), over(around.table, self.styles.defaults))
+        said = (own, character, style.look, around.table)
+        fonts = []
+        for name in look.fonts or ("", ""):
+            of_signs = name in self.styles.fonts_of_signs
+            fonts.append((name, of_signs) if of_signs or has_signs(name) else _NO_SIGNS)
+        height, moved_by = {"superscript": 1, "subscript": -1}.get(look.lift or "", 0), look.raised or 0.0
+        if not height and abs(moved_by) * 12 >= (look.size or _USUAL):  # by less than a sixth it is on the line
+            height = 1 if moved_by > 0 else -1
+        appearance = self._appearance(look, style, around, hidden=self._toggled("hidden", *said))
+        is_struck = self._toggled("struck", *said) or bool(look.struck_twice)
+        return Run(appearance.hides, appearance.doubts, height, is_struck, (fonts[0], fonts[1]))
 
-    def _font(self, name: str) -> tuple[str, bool]:
-        of_signs = name in self.styles.fonts_of_signs
-        return (name, of_signs) if of_signs or has_signs(name) else _NO_SIGNS
-
-    def _appearance(
-        self, look: RunProperties, said: tuple[RunProperties, ...], style: Style, around: Around
-    ) -> Appearance:
+    def _appearance(self, look: RunProperties, style: Style, around: Around, *, hidden: bool) -> Appearance:
         fills = (look.marker, look.fill, style.behind, around.behind)
         behind = next((fill for fill in fills if fill not in {None, TRANSPARENT}), WHITE)
-        size = (look.complex_size if look.is_complex else look.size) or _USUAL
-        line = min(around.line, math.inf if style.line is None else style.line)
+        size = ((look.complex_size if look.is_complex else look.size) or _USUAL) / 2
         ink = Paint() if look.doubt else look.ink or AUTO  # an outline or a shadow may be seen where letters are not
-        doubt = look.doubt or around.doubt or self._doubt_of_place(style, look, size / 2)
+        doubt = look.doubt or around.doubt or self._doubt_of_place(style, look, size)
         if ink.colour is None or (behind == UNKNOWN and ink.colour != AUTO.colour):
             doubt = doubt or "its colour, or the one behind it"
         return Appearance(
-            shown=not look.always_hidden and not self._toggled("hidden", *said),
+            shown=not look.always_hidden and not hidden,
             colour=ink.colour,
             background=behind,
             opacity=ink.opacity,
-            size=size / 2,
-            stretch=(1.0 if look.stretch is None else look.stretch) * squeezed(look.spacing or 0.0, size / 2),
-            line=line,
+            size=size,
+            stretch=(1.0 if look.stretch is None else look.stretch) * squeezed(look.spacing or 0.0, size),
+            line=min(around.line, math.inf if style.line is None else style.line),
             doubt=doubt,
         )
 
@@ -165,33 +164,9 @@ class Sight:
         return bool(getattr(self.styles.defaults, name)) or sum(bool(getattr(one, name)) for one in styles) % 2 == 1
 
 
-def _height_of(look: RunProperties) -> int:
-    """Above the line (1), on it (0), below it (-1); letters moved by less than a sixth of their size are on it."""
-    lift = {"superscript": 1, "subscript": -1}.get(look.lift or "")
-    moved_by = look.raised or 0.0
-    if lift is None and abs(moved_by) * 12 >= (look.size or _USUAL):
-        lift = 1 if moved_by > 0 else -1
-    return lift or 0
-
-
-_REGIONS = {
-    "firstRow": 0x20,
-    "lastRow": 0x40,
-    "firstColumn": 0x80,
-    "lastColumn": 0x100,
-    "noHBand": 0x200,
-    "noVBand": 0x400,
-}
+_REGIONS = {"firstRow": 0x20, "lastRow": 0x40, "firstColumn": 0x80, "lastColumn": 0x100, "noHBand": 0x200,
+            "noVBand": 0x400}  # fmt: skip
 _WHOLE = "wholeTable"
-
-
-class Place(NamedTuple):
-    """A cell's row and column, from 0, and how many there are."""
-
-    row: int
-    rows: int
-    column: int
-    columns: int
 
 
 class _Region(NamedTuple):
@@ -210,27 +185,40 @@ class TableLooks:
         doubt = around.doubt or _doubt_of(table, page)
         self._around = around.on(read_fill(properties, styles.theme))._replace(table=PLAIN, doubt=doubt)
         self._regions, self._bands = _read_style(styles, value(properties, "tblStyle"))
-        self._counted = _read_counted(None if properties is None else properties.find(W + "tblLook"))
+        self._counted: set[str] | None = None  # the regions of which the style counts, the bands of which it does not
+        look = child(properties, "tblLook")
+        if look is not None:
+            try:
+                bits = int(look.get(W + "val", "0")[:4] or "0", 16)
+            except ValueError:
+                bits = 0
+            said = {name: look.get(W + name) for name in _REGIONS}
+            self._counted = {
+                name for name, one in said.items() if (bits & _REGIONS[name] if one is None else one not in OFF)
+            }
 
-    def around(self, row: etree._Element, cell: etree._Element, place: Place) -> Around:
-        """The surroundings of the paragraphs of a cell."""
+    def around(
+        self, row: etree._Element, cell: etree._Element, row_of: tuple[int, int], column_of: tuple[int, int]
+    ) -> Around:
+        """The surroundings of the paragraphs of a cell; its row and its column, from 0, and how many there are."""
         doubt = self._around.doubt or _odd(row.find(W + "trPr")) or _odd(cell.find(W + "tcPr"))
-        around = self._around._replace(line=min(self._around.line, _height(row)), doubt=doubt)
-        if self._regions:
-            regions = [self._regions[name] for name in self._names(place) if name in self._regions]
-            for region in regions:
-                around = around.on(region.fill)._replace(table=over(region.look, around.table))
-            if self._counted is None and self._regions.keys() - {_WHOLE}:
-                around = around._replace(behind=UNKNOWN, table=over(RunProperties(ink=AUTO), around.table))
+        height = child(row, "trPr", "trHeight")
+        exact = height is not None and height.get(W + "hRule") == "exact"
+        cut = points(height, "val") if height is not None and exact else None  # else it grows with its text
+        around = self._around._replace(line=min(self._around.line, math.inf if cut is None else cut), doubt=doubt)
+        for name in self._names(row_of, column_of) if self._regions else ():
+            region = self._regions.get(name, _Region())
+            around = around.on(region.fill)._replace(table=over(region.look, around.table))
+        if self._counted is None and self._regions.keys() - {_WHOLE}:
+            around = around._replace(behind=UNKNOWN, table=over(RunProperties(ink=AUTO), around.table))
         return around.on(read_fill(cell.find(W + "tcPr"), self._styles.theme))
 
-    def _names(self, place: Place) -> Iterator[str]:
+    def _names(self, row_of: tuple[int, int], column_of: tuple[int, int]) -> Iterator[str]:
         """The regions of the table in which a cell lies, those that count more later."""
-        counted = self._counted or set()
-        top, bottom = "firstRow" in counted and place.row == 0, "lastRow" in counted and place.row == place.rows - 1
-        left = "firstColumn" in counted and place.column == 0
-        right = "lastColumn" in counted and place.column == place.columns - 1
-        row, column = place.row - ("firstRow" in counted), place.column - ("firstColumn" in counted)
+        counted, (row, rows), (column, columns) = self._counted or set(), row_of, column_of
+        top, bottom = "firstRow" in counted and row == 0, "lastRow" in counted and row == rows - 1
+        left, right = "firstColumn" in counted and column == 0, "lastColumn" in counted and column == columns - 1
+        row, column = row - ("firstRow" in counted), column - ("firstColumn" in counted)
         yield _WHOLE
         if "noVBand" not in counted and not left and not right:
             yield f"band{column // self._bands[1] % 2 + 1}Vert"
@@ -243,10 +231,7 @@ class TableLooks:
 
 def is_covered(cell: etree._Element, row: int) -> bool:
     """Whether a cell is merged with the one before or above it, whose text alone is shown."""
-    properties = cell.find(W + "tcPr")
-    if properties is None:
-        return False
-    merges = [properties.find(W + "hMerge"), properties.find(W + "vMerge") if row else None]
+    merges = [child(cell, "tcPr", "hMerge"), child(cell, "tcPr", "vMerge") if row else None]
     return any(one is not None and one.get(W + "val", "continue") == "continue" for one in merges)
 
 
@@ -272,7 +257,7 @@ def _odd(properties: etree._Element | None) -> str:
 
 def _is_odd(width: etree._Element) -> bool:
     """Whether a width, a margin or a distance leaves no room for letters."""
-    found = points(width, "w", 0.05) if width.get(W + "type", "dxa") == "dxa" else None
+    found = points(width, "w") if width.get(W + "type", "dxa") == "dxa" else None
     if found is None or local_name(str(width.tag)) in {"tblW", "tcW"}:
         return found is not None and 0 < found < _THIN
     return not 0 <= found <= _NARROW
@@ -281,34 +266,14 @@ def _is_odd(width: etree._Element) -> bool:
 def _doubt_of(table: etree._Element, page: Page) -> str:
     """What of a table's properties, its place or its columns may keep its text from being seen; "" for nothing."""
     properties = table.find(W + "tblPr")
-    floating, indent = (None if properties is None else properties.find(W + name) for name in ("tblpPr", "tblInd"))
+    floating, indent = child(properties, "tblpPr"), child(properties, "tblInd")
     if floating is not None and not shows_frame(floating, page):
         return "a floating table"
-    start = None if indent is None or indent.get(W + "type", "dxa") != "dxa" else points(indent, "w", 0.05)
+    start = None if indent is None or indent.get(W + "type", "dxa") != "dxa" else points(indent, "w")
     if start is not None and not -_NARROW <= start <= page.width / 2:
         return "tblInd"
-    columns = [points(one, "w", 0.05) for one in table.iterfind(f"{W}tblGrid/{W}gridCol")]
+    columns = [points(one, "w") for one in table.iterfind(f"{W}tblGrid/{W}gridCol")]
     return _odd(properties) or ("gridCol" if any(one is not None and 0 < one < _THIN for one in columns) else "")
-
-
-def _height(row: etree._Element) -> float:
-    """The height in points to which a row is cut, infinite where it grows with its text."""
-    height = row.find(f"{W}trPr/{W}trHeight")
-    exact = height is not None and height.get(W + "hRule") == "exact"
-    found = points(height, "val", 0.05) if height is not None and exact else None
-    return Around().line if found is None else found
-
-
-def _read_counted(look: etree._Element | None) -> set[str] | None:
-    """The regions of the table of which the style counts, and the bands of which it does not; None where not said."""
-    if look is None:
-        return None
-    try:
-        bits = int(look.get(W + "val", "0")[:4] or "0", 16)
-    except ValueError:
-        bits = 0
-    said = {name: look.get(W + name) for name in _REGIONS}
-    return {name for name, one in said.items() if (bits & _REGIONS[name] if one is None else one not in OFF)}
 
 
 def _read_style(styles: WordStyles, name: str | None) -> tuple[dict[str, _Region], tuple[int, int]]:

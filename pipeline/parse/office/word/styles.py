@@ -16,12 +16,24 @@ from pipeline.parse.markup.reading import local_name, whole_number
 from pipeline.parse.office.drawing.theme import Theme
 from pipeline.parse.office.numerals import count_on, format_number, tick
 from pipeline.parse.office.package import Package
-from pipeline.parse.office.word.looks import OFF, PLAIN, RunProperties, W, fill_of, over, points, read_look, word_theme
+from pipeline.parse.office.word.looks import (
+    OFF,
+    PLAIN,
+    RunProperties,
+    W,
+    child,
+    fill_of,
+    over,
+    points,
+    read_look,
+    value,
+    word_theme,
+)
 from pipeline.parse.sight.colours import Colour
 
 _HEADING = re.compile(r"heading ?([1-9])", re.IGNORECASE)  # built-in styles have this name in every language
 _BY_ID = re.compile(r"(?:heading|überschrift|berschrift|titre|ttulo|título|kop|rubrik|titolo)([1-9])", re.IGNORECASE)
-_TWIP = 0.05  # points
+_LEVELS = 9
 _HAS_SIGNS = re.compile(rb"""charset\s[^>]*val\s*=\s*["']0?2["']""")
 _OF_SIGNS = 2  # the character set of symbol fonts
 BODY = 9  # the outline level of text that is no heading
@@ -69,11 +81,10 @@ class WordStyles:
         }
         for part in package.related(package.main, "styles"):
             root = package.xml(part)
-            self.defaults = over(
-                read_look(root.find(f"{W}docDefaults/{W}rPrDefault/{W}rPr"), self.theme), self.defaults
-            )
-            usual = root.find(f"{W}docDefaults/{W}pPrDefault/{W}pPr")
-            self._paragraphs = _merged(_own(usual, None, self.theme), self._paragraphs)
+            look = read_look(child(root, "docDefaults", "rPrDefault", "rPr"), self.theme)
+            self.defaults = over(look, self.defaults)
+            usual = child(root, "docDefaults", "pPrDefault", "pPr")
+            self._paragraphs = _merged(_own(usual, self.theme), self._paragraphs)
             for style in root.iter(W + "style"):
                 self._elements[style.get(W + "styleId", "")] = style
                 if style.get(W + "type") == "paragraph" and style.get(W + "default", "0") not in OFF:
@@ -82,7 +93,7 @@ class WordStyles:
     def paragraph(self, properties: etree._Element | None) -> Style:
         """The style that holds for a paragraph with these properties (w:pPr): theirs, then the one that they name."""
         name = value(properties, "pStyle") or self._default
-        return _merged(_own(properties, None, self.theme), _merged(self.style(name), self._paragraphs))
+        return _merged(_own(properties, self.theme), _merged(self.style(name), self._paragraphs))
 
     def style(self, name: str | None) -> Style:
         """The style of an id; for an id that is no style, a heading by its name or nothing."""
@@ -90,9 +101,15 @@ class WordStyles:
         while name and name in self._elements and name not in self._resolved and name not in pending:
             pending[name] = self._elements[name]
             name = value(pending[name], "basedOn")
-        style = self._resolved.get(name or "") or _unknown(name or "", self._elements)
+        heading = _BY_ID.fullmatch(name) if name and name not in self._elements else None
+        style = self._resolved.get(name or "") or (Style(outline=int(heading[1]) - 1) if heading else _NOTHING)
         for one, element in reversed(pending.items()):
-            own = _own(element.find(W + "pPr"), element, self.theme)
+            own, title = _own(element.find(W + "pPr"), self.theme), (value(element, "name") or "").strip()
+            if own.outline is None and (built_in := _HEADING.fullmatch(title)):
+                own = own._replace(outline=int(built_in[1]) - 1)
+            elif own.outline is None and title.lower() == "title":
+                own = own._replace(outline=0)
+            own = own._replace(look=read_look(element.find(W + "rPr"), self.theme))
             style = self._resolved[one] = _merged(own, style)
         return style
 
@@ -105,36 +122,30 @@ class WordStyles:
         return list(found.values())
 
 
-def value(element: etree._Element | None, name: str) -> str | None:
-    """The value (w:val) of a child of this name."""
-    found = None if element is None else element.find(W + name)
-    return None if found is None else found.get(W + "val")
-
-
-def _own(properties: etree._Element | None, style: etree._Element | None, theme: Theme) -> Style:
-    """The style that a paragraph's properties make, with the outline and look of the style that holds them."""
-    found = {} if properties is None else {child.tag: child for child in properties}
-    own = _NOTHING if not found else _said(found, theme)
-    if style is None:
-        return own
-    return own._replace(
-        outline=_outline_of(value(style, "name") or "") if own.outline is None else own.outline,
-        look=read_look(style.find(W + "rPr"), theme),
-    )
-
-
-def _said(found: dict[str, etree._Element], theme: Theme) -> Style:
+def _own(properties: etree._Element | None, theme: Theme) -> Style:
+    """The style that a paragraph's properties make."""
+    found = {} if properties is None else {one.tag: one for one in properties}
+    if not found:
+        return _NOTHING
     numbers, outline, shading, spacing, indents, frame = (found.get(tag) for tag in _SAYING)
-    left, right, first = (None, None, None) if indents is None else _indents(indents)
+    left, right, first, hanging = (
+        None if indents is None
+        else next((one for name in names if (one := points(indents, name)) is not None), None)
+        for names in (("left", "start"), ("right", "end"), ("firstLine",), ("hanging",))
+    )  # fmt: skip
+    line = None
+    if spacing is not None and spacing.get(W + "line") is not None:
+        height = points(spacing, "line")
+        line = height if spacing.get(W + "lineRule") == "exact" and height is not None else math.inf
     return Style(
         number=value(numbers, "numId"),
         level=value(numbers, "ilvl"),
         outline=None if outline is None else min(whole_number(outline.get(W + "val"), BODY), BODY),
         behind=None if shading is None else fill_of(shading, theme),
-        line=None if spacing is None else _line(spacing),
+        line=line,
         left=left,
         right=right,
-        first=first,
+        first=first if hanging is None else -hanging,
         frame=frame,
         doubt=next((name for tag in found if (name := local_name(str(tag))) not in _HARMLESS), None),
     )
@@ -151,40 +162,11 @@ _HARMLESS = frozenset(_NAMES.split())
 """Paragraph properties whose effect is computed, or that keep nobody from seeing a text."""
 
 
-def _line(spacing: etree._Element) -> float | None:
-    if spacing.get(W + "line") is None:
-        return None
-    height = points(spacing, "line", _TWIP)
-    return height if spacing.get(W + "lineRule") == "exact" and height is not None else math.inf
-
-
-def _indents(indents: etree._Element) -> tuple[float | None, float | None, float | None]:
-    left, right, first, hanging = (
-        next((one for name in names if (one := points(indents, name, _TWIP)) is not None), None)
-        for names in (("left", "start"), ("right", "end"), ("firstLine",), ("hanging",))
-    )
-    return left, right, first if hanging is None else -hanging
-
-
 def _merged(own: Style, inherited: Style) -> Style:
     if own == _NOTHING:
         return inherited
     merged = Style._make(other if said is None else said for said, other in zip(own, inherited, strict=True))
     return merged._replace(look=over(own.look, inherited.look))
-
-
-def _unknown(name: str, known: dict[str, etree._Element]) -> Style:
-    heading = None if name in known else _BY_ID.fullmatch(name)
-    return Style(outline=int(heading[1]) - 1) if heading else Style()
-
-
-def _outline_of(name: str) -> int | None:
-    heading = _HEADING.fullmatch(name.strip())
-    return int(heading[1]) - 1 if heading else 0 if name.strip().lower() == "title" else None
-
-
-W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_LEVELS = 9
 
 
 class Numbering:
@@ -194,8 +176,20 @@ class Numbering:
         self._levels: dict[str, dict[int, etree._Element]] = {}  # numId -> level -> w:lvl
         self._list: dict[str, str] = {}  # numId -> the abstract list, which counts for all its instances
         self._counts: dict[str, list[int | None]] = {}
-        for part in package.related(package.main, "numbering"):
-            self._read_lists(package.xml(part), styles)
+        for root in map(package.xml, package.related(package.main, "numbering")):
+            abstract = {element.get(W + "abstractNumId", ""): element for element in root.iter(W + "abstractNum")}
+            instances = {one: one.get(W + "numId", "") for one in root.iterchildren(W + "num")}
+            names = {number: value(one, "abstractNumId") or "" for one, number in instances.items()}
+            for instance, number in instances.items():
+                name = names[number]
+                if linked := value(abstract.get(name), "numStyleLink"):  # a list style, which names the list proper
+                    name = names.get(styles.style(linked).number or "", name)
+                levels = _by_level(abstract[name]) if name in abstract else {}
+                overrides = list(instance.iterchildren(W + "lvlOverride"))
+                for override in overrides:
+                    levels |= _by_level(override)
+                self._levels[number] = levels
+                self._list[number] = number if overrides else name  # an override begins to count anew
 
     def label(self, style: Style) -> str:
         """Count a paragraph of a style, and return its label with a space after it; "" where it is not numbered."""
@@ -205,42 +199,23 @@ class Numbering:
             return ""
         counts = self._counts.setdefault(self._list[number], [None] * _LEVELS)
         count_on(counts, level, _start(levels[level]))
-        return _label(levels, level, counts)
+        pattern, form = value(levels[level], "lvlText") or "", value(levels[level], "numFmt")
+        if form == "bullet":
+            fonts = child(levels[level], "rPr", "rFonts")
+            font = "" if fonts is None else fonts.get(W + "hAnsi") or fonts.get(W + "ascii") or ""
+            return (tick(pattern, font) or "- ") if pattern.strip() else ""
+        if form == "none":
+            return ""
+        for place in range(level + 1):
+            if place in levels:
+                count = counts[place]
+                shown = _start(levels[place]) if count is None else count
+                pattern = pattern.replace(f"%{place + 1}", format_number(shown, value(levels[place], "numFmt")))
+        return pattern.strip() + " " if pattern.strip() else ""
 
     def level(self, style: Style) -> etree._Element | None:
         """The level (w:lvl) of a list that says how the number of such a paragraph looks."""
         return self._levels.get(style.number or "", {}).get(whole_number(style.level, 0))
-
-    def _read_lists(self, root: etree._Element, styles: WordStyles) -> None:
-        abstract = {element.get(W + "abstractNumId", ""): element for element in root.iter(W + "abstractNum")}
-        names = {num.get(W + "numId", ""): value(num, "abstractNumId") or "" for num in root.iterchildren(W + "num")}
-        for instance in root.iterchildren(W + "num"):
-            number = instance.get(W + "numId", "")
-            name = names[number]
-            if linked := value(abstract.get(name), "numStyleLink"):  # a list style, which names the list proper
-                name = names.get(styles.style(linked).number or "", name)
-            levels = _by_level(abstract[name]) if name in abstract else {}
-            overrides = list(instance.iterchildren(W + "lvlOverride"))
-            for override in overrides:
-                levels |= _by_level(override)
-            self._levels[number] = levels
-            self._list[number] = number if overrides else name  # an override begins to count anew
-
-
-def _label(levels: dict[int, etree._Element], level: int, counts: list[int | None]) -> str:
-    pattern, form = value(levels[level], "lvlText") or "", value(levels[level], "numFmt")
-    if form == "bullet":
-        fonts = levels[level].find(f"{W}rPr/{W}rFonts")
-        font = "" if fonts is None else fonts.get(W + "hAnsi") or fonts.get(W + "ascii") or ""
-        return (tick(pattern, font) or "- ") if pattern.strip() else ""
-    if form == "none":
-        return ""
-    for place in range(level + 1):
-        if place in levels:
-            count = counts[place]
-            shown = _start(levels[place]) if count is None else count
-            pattern = pattern.replace(f"%{place + 1}", format_number(shown, value(levels[place], "numFmt")))
-    return pattern.strip() + " " if pattern.strip() else ""
 
 
 def _by_level(element: etree._Element) -> dict[int, etree._Element]:
