@@ -244,7 +244,17 @@ def plan_all(place: Workspace, names: Sequence[str], now: datetime) -> list[Plan
             ways = tuple(remedies(run, ahead, its, register))
         except pipeline.ModelRefusedError as error:
             memory, ways = str(error), ()
-        planned[name] = Planned(job.name, (), ahead, memory, ways, its.held, job.config.after, cluster, run.model.name)
+        planned[name] = Planned(
+            job.name,
+            (),
+            ahead,
+            memory,
+            ways=ways,
+            held=its.held,
+            after=job.config.after,
+            cluster=cluster,
+            model=run.model.name,
+        )
     return [planned[name] for name in names]
 
 

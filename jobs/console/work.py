@@ -114,7 +114,18 @@ class Works:
                 start_new_session=True,  # Ctrl-C in the console's terminal is not for them: `close` ends them
             )
             now = datetime.now(UTC)
-            work = Work(self._last, person, title, tuple(command), job, link, now, process, out, err)
+            work = Work(
+                self._last,
+                person,
+                title,
+                tuple(command),
+                job=job,
+                link=link,
+                started=now,
+                process=process,
+                out=out,
+                err=err,
+            )
             self._works[self._last] = work
             for number, old in list(self._works.items())[:-_MOST_KEPT]:
                 if old.code is not None:

@@ -181,10 +181,17 @@ class _Making:
             site = replace(site, at_rest=key_files)
         verification = verify(site, lambda done, total: self._tell("verifying", done, total))
         about = About(
-            this_version().version, now.isoformat(timespec="seconds"), site.origin, site.public_key, verification.size,
-            verification.root.hex(), self._keys, tree.left_out, verification.ok,
-            write_manifest(self._part, (self.saved[path] for path in sorted(self.saved))),
-        )  # fmt: skip
+            this_version().version,
+            now.isoformat(timespec="seconds"),
+            site.origin,
+            site.public_key,
+            size=verification.size,
+            root=verification.root.hex(),
+            keys=self._keys,
+            left_out=tree.left_out,
+            right=verification.ok,
+            files_sha256=write_manifest(self._part, (self.saved[path] for path in sorted(self.saved))),
+        )
         write_about(self._part, about)
         audit.sync_filesystem(self._part)
         return about, verification

@@ -93,7 +93,17 @@ def admit(
         number = log.commit([record])
     assert number is not None
     asked = 0 if answered.answers_sha256 is None else len(golden.texts)
-    return Admitted(number, path.name, sha256, note.by, licence, origin, asked, answered.answers_sha256, answered.why)
+    return Admitted(
+        number,
+        path.name,
+        sha256,
+        note.by,
+        licence=licence,
+        origin=origin,
+        texts=asked,
+        answers_sha256=answered.answers_sha256,
+        unasked=answered.why,
+    )
 
 
 def _granted(

@@ -168,7 +168,17 @@ def choose(site: Site, choice: Choice) -> Chosen:
     firsts = fold(read_entries(site) if copies else (), _Firsts(copies, telling)).firsts
     left_out = survey.left_out + len(every) - len(offered)
     told_as = survey.told_as(document)
-    return Chosen(groups, len(offered), left_out, survey.told, survey.settings, firsts, deleted, document, told_as)
+    return Chosen(
+        groups,
+        len(offered),
+        left_out,
+        survey.told,
+        settings=survey.settings,
+        firsts=firsts,
+        deleted=deleted,
+        document=document,
+        told_as=told_as,
+    )
 
 
 def _drawn(numbers: Sequence[int], choice: Choice) -> Collection[int]:

@@ -53,10 +53,23 @@ def proved_row(entry: Document) -> ProvedRow:
     """The facts of its entry that are held against a row."""
     replaces = None if entry.replaces is None else list(entry.replaces)  # as the table has it
     return ProvedRow(
-        entry.n, entry.row, entry.job, entry.document, entry.raw_path, entry.state, entry.text_sha256,
-        entry.result_sha256, entry.run, entry.tokens, entry.supersedes, replaces, entry.finished_at, entry.made_files,
-        bool(entry.closed), entry.is_decided,
-    )  # fmt: skip
+        entry.n,
+        entry.row,
+        entry.job,
+        entry.document,
+        raw_path=entry.raw_path,
+        state=entry.state,
+        text_sha256=entry.text_sha256,
+        result_sha256=entry.result_sha256,
+        run=entry.run,
+        tokens=entry.tokens,
+        supersedes=entry.supersedes,
+        replaces=replaces,
+        finished_at=entry.finished_at,
+        made_files=entry.made_files,
+        closed=bool(entry.closed),
+        decided=entry.is_decided,
+    )
 
 
 @dataclass(frozen=True)

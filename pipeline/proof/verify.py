@@ -86,9 +86,18 @@ def verify(
     if report.sound:
         private = _check(site, report.size, found, tell, count if report.size >= _MANY else 1)
     return Verification(
-        report.size, report.root, tuple(report.findings), tuple(found.altered), tuple(found.added), tuple(found.absent),
-        tuple(found.unreadable), tuple(found.unjudged), private, (*report.notes, *found.notes), found.checked,
-    )  # fmt: skip
+        report.size,
+        report.root,
+        tuple(report.findings),
+        tuple(found.altered),
+        added=tuple(found.added),
+        absent=tuple(found.absent),
+        unreadable=tuple(found.unreadable),
+        unjudged=tuple(found.unjudged),
+        private=private,
+        notes=(*report.notes, *found.notes),
+        checked=found.checked,
+    )
 
 
 def _check(site: Site, size: int, found: Found, tell: Progress, processes: int) -> str | None:

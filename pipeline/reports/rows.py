@@ -49,9 +49,17 @@ class ShownRow:
 def shown_row(row: Row, job: str) -> ShownRow:
     """Make what is shown of a row of the job."""
     return ShownRow(
-        row.audit_index, job, row.path, row.document, row.state, row.failure,
-        answer_of(row, _ANSWER), one_line(row.reason or "", _REASON), certainty(row), _where(row),
-    )  # fmt: skip
+        row.audit_index,
+        job,
+        row.path,
+        row.document,
+        state=row.state,
+        failure=row.failure,
+        answer=answer_of(row, _ANSWER),
+        reason=one_line(row.reason or "", _REASON),
+        score=certainty(row),
+        where=_where(row),
+    )
 
 
 def answer_of(row: Row, most: int, *, doubtful_first: bool = True) -> str:

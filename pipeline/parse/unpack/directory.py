@@ -161,7 +161,7 @@ def _entry(data: bytes, at: int, before: int) -> tuple[Entry, int]:
     if text is None and (flags & _IN_UTF_8 or raw.isascii()):
         text = raw.decode("utf-8", "replace")
     mode = attributes >> 16 if host in _UNIX else 0
-    entry = Entry(raw, text or "", flags, method, crc, packed, size, offset + before, mode)
+    entry = Entry(raw, text or "", flags, method, crc=crc, packed=packed, size=size, offset=offset + before, mode=mode)
     return entry, begin + name + extra + comment
 
 
