@@ -1,5 +1,7 @@
 """Commands are recorded in the log of their workspace, or one line says why they are not."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import sys

@@ -1,5 +1,7 @@
 """`cloister audit show`, `search`, `recall` and `replay`: what the log says of documents, and what comes again."""
 
+from __future__ import annotations
+
 import re
 import secrets
 from collections.abc import Iterator, Sequence

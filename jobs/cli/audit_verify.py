@@ -1,6 +1,8 @@
 """`cloister audit verify`, `prove` and `check`: is the log whole, and do results and archive agree with it? And one
 record of it, with the proof that it is there."""
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 import json

@@ -1,5 +1,7 @@
 """`cloister backup` and `restore`, the workspace on another disk; and `cloister encryption`, keys of what is kept."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,5 +1,7 @@
 """`cloister check`: everything that is wrong with jobs, before a run finds out."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta

@@ -1,6 +1,8 @@
 """`cloister review accept`, `correct`, `reject`, `export` and `import`: what people decide on rows, one by one or in a
 sheet."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,6 +1,8 @@
 """`cloister qualify`, how good, fast and cheap the answers of a job are, on documents whose answers are known; and
 `cloister bench`, how fast a model is on this machine."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """`cloister model import`, `quantize`, `inspect` and `list`: model files and heads of a workspace."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Iterator

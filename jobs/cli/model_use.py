@@ -1,6 +1,8 @@
 """`cloister learn`, what was learned from examples answers a job; and `cloister model admit`, `revoke`, `verify`,
 `diff` and `rollback`, which models and heads may be used, and whether they answer as they did."""
 
+from __future__ import annotations
+
 import contextlib
 import hashlib
 import stat

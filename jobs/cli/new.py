@@ -1,5 +1,7 @@
 """`cloister new`: begins a job of one's own, in a file with comments that `cloister check` accepts."""
 
+from __future__ import annotations
+
 import json
 import re
 import sys

@@ -1,6 +1,8 @@
 """`cloister rerun`, archived documents answered again by today's settings; and `cloister retry`, failed documents taken
 up again."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Any

@@ -1,5 +1,7 @@
 """`cloister status`: the jobs of a workspace, what waits for them and what became of their last run."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass

@@ -1,5 +1,7 @@
 """Which cluster a run works with: what the command says, else what site.yaml says, else none."""
 
+from __future__ import annotations
+
 import re
 import threading
 from importlib.util import find_spec

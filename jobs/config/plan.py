@@ -1,5 +1,7 @@
 """A job and its workspace become a RunPlan: from here on there is no YAML, no default and no environment."""
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Iterator, Sequence

@@ -4,6 +4,8 @@ What lands below a mount point while nothing is mounted there is hidden as soon 
 keeps the folder of a job and the mount point on which it lay, if that is not the one of the workspace: two lines.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import re

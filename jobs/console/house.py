@@ -1,5 +1,7 @@
 """Here stands what lives as long as the console does, and what a page gets to know of one request."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -4,6 +4,8 @@ A page takes in what came since and shows it. While the index is being made for 
 is.
 """
 
+from __future__ import annotations
+
 import contextlib
 import sqlite3
 import subprocess

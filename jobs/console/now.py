@@ -1,5 +1,7 @@
 """The present of each job: whether it runs, what waits for it, when it starts next, and what would keep it from it."""
 
+from __future__ import annotations
+
 import sqlite3
 import threading
 import time

@@ -1,6 +1,8 @@
 """Commands that people start from a page: children of the console, each recorded with the person's name before it
 begins. What they print is kept until the console ends."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import re

@@ -1,5 +1,7 @@
 """What is ahead of a job: its window, the runs to come, what waits, when it is done, what would do it tonight."""
 
+from __future__ import annotations
+
 import math
 import os
 from collections.abc import Iterator, Sequence

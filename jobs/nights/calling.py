@@ -3,6 +3,8 @@
 A command that fails, hangs or floods is a recorded warning: whatever it does, the night goes on.
 """
 
+from __future__ import annotations
+
 import contextlib
 import json
 import os
@@ -284,7 +286,7 @@ def call(command: Sequence[str], told: bytes, seconds: float, place: Path, stop:
                     stream.close()
 
 
-def _followed(process: "subprocess.Popen[bytes]", told: bytes, seconds: float, stop: Callable[[], bool]) -> Called:
+def _followed(process: subprocess.Popen[bytes], told: bytes, seconds: float, stop: Callable[[], bool]) -> Called:
     assert process.stdin
     assert process.stdout
     with contextlib.suppress(OSError):  # it may have closed its input, or ended; a pipe has room for all of this

@@ -1,5 +1,7 @@
 """The processes of a cluster on this machine: started, found again, served; and the workers that a forecast counts."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import json

@@ -1,5 +1,7 @@
 """The other side of runs that were asked for: `cloister run` leaves a request, and follows it until it has ended."""
 
+from __future__ import annotations
+
 import contextlib
 import fcntl
 import os

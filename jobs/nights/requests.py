@@ -1,5 +1,7 @@
 """The service's side of runs that were asked for: it takes requests up, and says what became of them."""
 
+from __future__ import annotations
+
 import contextlib
 import fcntl
 import json

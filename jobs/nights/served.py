@@ -1,5 +1,7 @@
 """A job as the service knows it; which input folders have files that no run has seen; and what the service says."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime

@@ -5,6 +5,8 @@ committing what is finished. Between runs nothing is held but the lock against a
 rules: what starts a job, what a bad job file does, what is tried again and when.
 """
 
+from __future__ import annotations
+
 import os
 import time
 from collections import Counter, deque

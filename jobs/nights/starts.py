@@ -5,6 +5,8 @@ says with one moment up to when all of them are decided: what a service that was
 decides. Pure: knows no clock, no log and no scheduler. DECISIONS.md has the rules.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo

@@ -6,6 +6,8 @@ What is the site's own (`notify`, commands that the console starts, threads that
 thread from before the filter: a filter holds for all that a thread starts, and these may have business with a network.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import queue

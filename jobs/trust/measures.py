@@ -3,6 +3,8 @@
 What a measure does and the command that shows it stand in controls.json.
 """
 
+from __future__ import annotations
+
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

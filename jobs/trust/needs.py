@@ -1,5 +1,7 @@
 """What needs a person, for `cloister status --check` and whatever watches over the machine."""
 
+from __future__ import annotations
+
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence

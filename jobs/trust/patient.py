@@ -1,5 +1,7 @@
 """What is examined: this machine, and a workspace if there is one, however broken it may be."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

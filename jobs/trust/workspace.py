@@ -1,5 +1,7 @@
 """Checks of a workspace: site.yaml, job files, file systems and disks, the latency of syncs."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import tempfile

@@ -106,6 +106,10 @@ class TextWriter:
         """Say that text is forced from right to left: a person must look if it has letters of the other direction."""
         self._hidden.turned(marked(text)[0])
 
+    def folded(self, *texts: str, but: str) -> None:
+        """Count text that a click shows, without what is shown in its place."""
+        self._hidden.folded += sum(not one.isspace() for one in "".join(texts)) - sum(not one.isspace() for one in but)
+
     def gap(self) -> None:
         """Write an empty line before what comes next."""
         if self._parts:

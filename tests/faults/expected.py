@@ -164,7 +164,6 @@ _DOUBTFUL = """
 docling/docx/sources/drawingml.docx
 docling/docx/sources/textbox.docx
 docling/docx/sources/word_image_anchors.docx
-docling/html/sources/example_06.html
 docling/html/sources/wiki_duck.html
 docling/md/sources/signature_stamp_01.md
 docling/odf/sources/odf_presentation_01.odp
@@ -172,8 +171,6 @@ docling/pptx/sources/powerpoint_sample.pptx
 reports/1-text/mathml_ruby_misc.html
 tika/EmbeddedOutlook.docx!/licensedTestMsgwAtt.msg
 tika/test-outlook2003.msg
-tika/testMSG_att_doc.msg
-tika/testMSG_att_msg.msg
 tika/testRTFVarious.rtf
 tika/testWORD_various.docx
 tika/test_embedded_zip.pptx

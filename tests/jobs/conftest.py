@@ -121,6 +121,7 @@ def finished(make: Callable[..., Place]) -> Any:
             made.root.rename(folder / "ws")
 
         kept = made_once(tmp_path_factory, f"{make.__module__}.{make.__name__}", fill)
+        shutil.rmtree(tmp_path / "ws", ignore_errors=True)  # of another fixture, on which this one would go on
         place = Place(shutil.copytree(kept / "ws", tmp_path / "ws", symlinks=True))
         monkeypatch.chdir(place.root)
         monkeypatch.delenv("CLOISTER_WORKSPACE", raising=False)

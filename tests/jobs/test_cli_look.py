@@ -15,6 +15,7 @@ from jobs.cli.results import answer_of
 from jobs.config.load import load_site
 from jobs.stop import service_lock
 from jobs.visible import CONTROLS
+from pipeline.document import Row
 from tests.decoders import write_decoder
 from tests.jobs.conftest import INVOICE, LEASE, Cloister, Place, finished
 from tests.models import write_bert_folder
@@ -70,7 +71,7 @@ def test_results_tell_notes_and_which_document_of_one_path(ready: Place, cloiste
 
 def test_long_values_are_cut_and_scored() -> None:
     fields = [{"name": "terms", "value": "word " * 100, "score": 0.876}, {"name": "none", "value": None}]
-    told = answer_of({"state": "done", "fields": fields, "reason": None}).plain
+    told = answer_of(Row({"state": "done", "fields": fields, "reason": None})).plain
     assert told.startswith("terms = word word")
     assert told.endswith("… (0.88)")
     assert len(told) < 180

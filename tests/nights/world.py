@@ -115,7 +115,7 @@ def world_of(place: Place, seed: int) -> Iterator[World]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(audit, "stamp_now", world.stamp)
         patch.setattr(pipeline, "run", run)
-        patch.setattr(pipeline, "record", record)
+        patch.setattr(pipeline.records, "record", record)
         for name, starts in JOBS.items():
             place.job(name, f"{SORT}{starts.replace('{', '{{').replace('}', '}}')}\n")
         yield world

@@ -1,5 +1,7 @@
 """The answer of a row as the page of a document shows it, and the review that its form asks for."""
 
+from __future__ import annotations
+
 import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,6 +1,8 @@
 """The view of a document: its pages as drawings with marks, or a window of its text; the links to its evidence; and its
 story in words, from the log."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final

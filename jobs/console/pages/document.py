@@ -1,5 +1,7 @@
 """The page of a document: how it looks beside its answer, what became of it, and a person's decision on it."""
 
+from __future__ import annotations
+
 from typing import Final
 
 from starlette.responses import RedirectResponse, Response

@@ -1,6 +1,8 @@
 """Tonight and last night: what runs, what waits, what became of it, and what anybody has to look at; and the commands
 that somebody started from a page."""
 
+from __future__ import annotations
+
 import json
 import shutil
 import time

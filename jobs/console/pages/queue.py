@@ -1,5 +1,7 @@
 """The queue: documents of all jobs, filtered and in an order, a page at a time."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final

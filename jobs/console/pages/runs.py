@@ -1,5 +1,7 @@
 """Runs, jobs and models: what became of them, what changed in a job's settings, and what an operator may start."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -76,7 +76,7 @@ class PageStyles:
         holding = self._cascade.declared(element, _hints(element, self._link), outer.variables)
         values, tag = outer.settled(holding.values), element.tag
         swayed = bool(holding.open & _SWITCHES) or not _ANIMATED.isdisjoint(odd(values))
-        if not swayed and (kind := _hides(element, values, outer)):
+        if not swayed and (kind := _hides(element, values)):
             return replace(outer, counted=True), kind
         style = outer.inside(element, values, holding, self._sheets.faces).decorated(tag, values, outer)
         if swayed:
@@ -211,10 +211,7 @@ def _legacy(colour: str) -> str:
     return f"#{colour}" if digits else colour
 
 
-def _hides(element: etree._Element, values: Values, outer: Style) -> str | None:
-    around = element.getparent()
-    if around is not None and _is_shut(around, outer) and element is not around.find("summary"):
-        return "marked_hidden"
+def _hides(element: etree._Element, values: Values) -> str | None:
     attributes, tag = element.attrib, element.tag
     display = words(values.get("display", ()))
     shut = "hidden" in attributes or (tag == "dialog" and "open" not in attributes) or "popover" in attributes
@@ -228,14 +225,8 @@ def _hides(element: etree._Element, values: Values, outer: Style) -> str | None:
 
 
 def draws_own_text(element: etree._Element, style: Style) -> bool:
-    """Whether an element's own text is drawn: of the elements of a drawing only that of some, of details that nobody
-    has opened only that of their summary."""
-    return (not style.drawing or element.tag in _DRAWN) and not _is_shut(element, style)
-
-
-def _is_shut(element: etree._Element, style: Style) -> bool:
-    """Whether an element is one of closed details; a style sheet that reaches their content leaves it in doubt."""
-    return element.tag == "details" and "open" not in element.attrib and not style.doubt
+    """Whether an element's own text is drawn: of the elements of a drawing only that of some."""
+    return not style.drawing or element.tag in _DRAWN
 
 
 def all_text(element: etree._Element) -> str:

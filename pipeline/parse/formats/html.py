@@ -85,6 +85,9 @@ def write_html(writer: TextWriter, markup: str, *, titled: bool = True) -> list[
     walk = _Walk(writer, styles, styles.first)
     walk.element(root)
     walk.flush()
+    for shut in root.xpath("//details[not(@open)][not(ancestor::details[not(@open)])]"):
+        title = shut.find("summary")
+        writer.folded(*shut.itertext(), but="" if title is None else "".join(title.itertext()))
     if styles.counted:
         writer.review("numbers that its style sheets count are not read")
     for why in styles.doubts:

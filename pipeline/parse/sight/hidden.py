@@ -55,6 +55,7 @@ class HiddenText:
         self._first_doubtful = ""
         self._mixed: Counter[str] = Counter()
         self.struck = 0  # characters with a line through them
+        self.folded = 0  # characters that only a click shows
         self.unknown = 0  # signs of symbol fonts that are in no table
 
     def keeps(self, kind: str, text: str) -> bool:
@@ -99,9 +100,11 @@ class HiddenText:
         return text
 
     def notes(self) -> list[str]:
-        """Notes for the row: how many characters are struck out, how many signs unknown; how many words have letters of
-        another script that look alike, and the first three."""
+        """Notes for the row: how many characters are struck out or in closed details, how many signs unknown; how many
+        words have letters of another script that look alike, and the first three."""
         notes = [f"struck-out text, marked ~~ ~~: {self.struck:,} characters"] if self.struck else []
+        if self.folded:
+            notes.append(f"text in closed details, which a click shows: {self.folded:,} characters")
         if self.unknown:
             notes.append(f"signs of symbol fonts that are in no table, written as U+FFFD: {self.unknown:,}")
         words = ", ".join(list(self._mixed)[:3])

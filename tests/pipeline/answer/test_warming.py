@@ -13,7 +13,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 import engine
-from pipeline import Warming
+from pipeline.answer.machine import Warming
 from tests.pipeline.conftest import make_plan, make_site
 
 site = make_site(Path(sys.argv[1]))
@@ -30,7 +30,7 @@ with Warming([first, second, third]) as warming:
 STOPS = """
 import sys
 from pathlib import Path
-from pipeline import Warming
+from pipeline.answer.machine import Warming
 from tests.pipeline.conftest import make_plan, make_site
 
 site = make_site(Path(sys.argv[1]))

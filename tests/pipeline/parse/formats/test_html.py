@@ -104,7 +104,7 @@ def test_what_stands_for_pictures_and_what_was_chosen(parse) -> None:
     )
     assert parsed.text == (
         "See a chart of rents here\n\nFig. 1\n\nUSD no mark\n\n7. seven\n8. eight\n\n"
-        "term\nmeaning\n\na\n b\n\ndrawn\n\nx\n\nframed\n\nS\n\nicon"
+        "term\nmeaning\n\na\n b\n\ndrawn\n\nx\n\nframed\n\nS\nD\n\nicon"
     )
 
 
@@ -295,3 +295,8 @@ def test_numbers_that_style_sheets_count_are_told(parse) -> None:
     page = f"<!DOCTYPE html><html><style>{style}</style><p>Rent"
     assert not parse(page.encode()).unsure
     assert parse(f"{page}<h2>Term</h2>".encode()).unsure == ("numbers that its style sheets count are not read",)
+
+
+def test_closed_details_are_read_and_told(parse) -> None:
+    page = "<p>a<details>one<summary>more</summary>two <details>three</details></details><details open>four</details>"
+    assert parse(page.encode()).notes == ("text in closed details, which a click shows: 11 characters",)
