@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -187,7 +188,8 @@ def no_such_job(workspace: Workspace, name: str, known: list[str]) -> Problem:
     if stem != name and stem in known:
         return Problem(name, "the name of a file, not of a job", f"the job's name: {stem}")
     expected = f"one of {', '.join(known)}" if known else f"a file in {shown(workspace.jobs)}, which holds none"
-    return Problem(shown(workspace.jobs / f"{stem}.yaml"), f"no job {name!r}", expected, did_you_mean(stem, known))
+    remedy = did_you_mean(stem, known) if known else f"cloister new {shlex.quote(stem)}"
+    return Problem(shown(workspace.jobs / f"{stem}.yaml"), f"no job {name!r}", expected, remedy)
 
 
 def load_job_of(workspace: Workspace, path: Path) -> LoadedJob:

@@ -73,3 +73,12 @@ def test_check_tells_what_reads_pictures(ready: Place, cloister: Cloister) -> No
     ready.job("sort", SORT.replace("ocr: off", "ocr: {{languages: [xyz]}}"))
     (job,) = cloister("check", "sort", "--json").json["jobs"]
     assert job["plan"]["ocr"].endswith(": pictures of text fail as needs_ocr")
+
+
+def test_where_there_is_no_job_the_remedy_makes_one(place: Place, cloister: Cloister) -> None:
+    done = cloister("run", "letters")
+    assert done.code == 2
+    assert (
+        "no job 'letters'\n    expected: a file in jobs, which holds none\n    remedy:   cloister new letters"
+        in done.err
+    )
